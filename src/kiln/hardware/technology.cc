@@ -14,13 +14,16 @@ namespace {
 // A row of technology_nodes.def.
 struct Node {
   int nm;
-  double volts, area, a2, a1, a0;
+  double volts, area, a2, a1, a0, d3, d2, d1, d0;
   // Relative energy at the nominal supply voltage.
   double energy() const { return a2 * volts * volts + a1 * volts + a0; }
+  // Relative delay at the nominal supply voltage.
+  double delay() const { return ((d3 * volts + d2) * volts + d1) * volts + d0; }
 };
 
 constexpr Node kNodes[] = {
-#define KILN_NODE(nm, volts, area, a2, a1, a0) {nm, volts, area, a2, a1, a0},
+#define KILN_NODE(nm, volts, area, a2, a1, a0, d3, d2, d1, d0) \
+  {nm, volts, area, a2, a1, a0, d3, d2, d1, d0},
 #include "kiln/hardware/technology_nodes.def"
 #undef KILN_NODE
 };
@@ -60,6 +63,8 @@ double AreaScale(int from_nm, int to_nm) { return Known(from_nm).area / Known(to
 double EnergyScale(int from_nm, int to_nm) {
   return Known(to_nm).energy() / Known(from_nm).energy();
 }
+
+double DelayScale(int from_nm, int to_nm) { return Known(to_nm).delay() / Known(from_nm).delay(); }
 
 // The model is defined at 130 nm; other nodes are scaled from there.
 double MemoryArea(int64_t bits, int node_nm) {

@@ -1,5 +1,5 @@
-// Scaling of area and energy between CMOS nodes, and the area of memories: published figures, for
-// models of area and energy.
+// Scaling of area, energy and delay between CMOS nodes, and the area of memories: published figures, for
+// models of area, energy and clocks.
 #ifndef KILN_HARDWARE_TECHNOLOGY_H_
 #define KILN_HARDWARE_TECHNOLOGY_H_
 
@@ -14,10 +14,11 @@ const std::vector<int>& TechnologyNodes();
 // Returns whether a node is in the table.
 bool IsTechnologyNode(int node_nm);
 
-// Return the factor by which an area or an energy at node `from` is multiplied at node `to`. Both
-// nodes must be in the table.
+// Return the factor by which an area, an energy or a delay at node `from` is multiplied at node
+// `to`. Both nodes must be in the table.
 double AreaScale(int from_nm, int to_nm);
 double EnergyScale(int from_nm, int to_nm);
+double DelayScale(int from_nm, int to_nm);
 
 // The source of the scaling factors, for reports.
 inline constexpr const char* kScalingSource =

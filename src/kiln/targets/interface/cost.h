@@ -1,4 +1,5 @@
-// The area of a design point and the energy of a program, as estimated by models without synthesis.
+// The area and the clock of a design point and the energy of a program, as estimated by models
+// without synthesis.
 #ifndef KILN_TARGETS_INTERFACE_COST_H_
 #define KILN_TARGETS_INTERFACE_COST_H_
 
@@ -6,6 +7,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "kiln/targets/interface/clock.h"
 
 namespace kiln {
 
@@ -44,6 +47,7 @@ struct Cost {
   std::vector<std::string> missing;  // parts without a model, which the area does not include
   std::vector<UnitArea> units;
   std::vector<EventEnergy> events;
+  MachineClock clock;              // the modelled clock, at the same node
   std::string source;              // where the figures come from
   std::vector<std::string> notes;  // the limits of the figures
 };
