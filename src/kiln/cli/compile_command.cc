@@ -12,6 +12,7 @@
 #include "kiln/flow/flow.h"
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/report/cost_report.h"
+#include "kiln/report/performance.h"
 #include "kiln/report/run_report.h"
 #include "kiln/report/text.h"
 
@@ -53,10 +54,13 @@ std::string SumsOf(const Program& program) {
       Percent(program.HostShare(), 2));
 }
 
-// Area, energy and the table of units; empty if the family has no models.
+// Clock, speed, area, energy and the table of units, as far as the family has models.
 std::string CostsOf(const RunReport& report) {
   const Cost& cost = report.machine->cost;
-  std::string text;
+  const Performance performance = *PerformanceOf(report);
+  std::string text = "clock " + ClockLine(performance) + "\n";
+  if (const std::string speed = SpeedLine(performance); !speed.empty())
+    text += "speed " + speed + PartialMark(report) + "\n";
   if (const std::string area = AreaLine(cost); !area.empty()) text += "area " + area + "\n";
   if (report.energy.has_value())
     text += "energy " + EnergyLine(*report.energy) + PartialMark(report) + "\n";

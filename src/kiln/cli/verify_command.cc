@@ -14,6 +14,7 @@
 #include "kiln/flow/flow.h"
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/report/text.h"
+#include "kiln/report/performance.h"
 #include "kiln/report/verify_report.h"
 #include "kiln/targets/interface/difference.h"
 
@@ -155,6 +156,10 @@ class VerifyCommand final : public Command {
     }
     KILN_RETURN_IF_ERROR(rtl.status());
     CompareLevels(*compiled.program, functional, cycle, *rtl, report);
+    RunReport timed = compiled.report;
+    timed.cycles_per_image = cycle.cycles_per_image;
+    timed.trace = cycle.trace;
+    report->performance = PerformanceOf(timed);
     if (!wave_.empty()) Record(compiled, progress, report);
     return OkStatus();
   }

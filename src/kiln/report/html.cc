@@ -8,6 +8,7 @@
 
 #include "kiln/report/cost_report.h"
 #include "kiln/report/html_parts.h"
+#include "kiln/report/performance.h"
 #include "kiln/report/text.h"
 
 namespace kiln {
@@ -72,6 +73,14 @@ std::string Cards(const RunReport& report) {
   }
   if (const std::string interval = IntervalText(report); !interval.empty())
     out += Card("cycles between images", Thousands(report.interval_cycles), interval);
+  if (const std::optional<Performance> p = PerformanceOf(report);
+      p.has_value() && p->images_per_second.has_value()) {
+    out += Card("images a second", Metric(*p->images_per_second, ""),
+                fmt::format("at {:g} MHz{}{}", p->clock_mhz,
+                            p->confirmed() ? "" : ", which the clock model does not confirm",
+                            PartialMark(report)),
+                p->confirmed() && !IsPartial(report) ? "" : "bad");
+  }
   if (report.trace.has_value()) {
     out += Card("utilisation", UtilisationText(report),
                 "of the peak multiply-accumulates" + PartialMark(report),
@@ -126,6 +135,10 @@ std::string Settings(const RunReport& report) {
     if (cost.multipliers >= 0) out += Setting("multipliers", Thousands(cost.multipliers));
     if (cost.on_chip_memory_bits >= 0)
       out += Setting("on-chip memory", Bytes(cost.on_chip_memory_bits / 8));
+    const Performance performance = *PerformanceOf(report);
+    out += Setting("clock", ClockLine(performance));
+    if (const std::string speed = SpeedLine(performance); !speed.empty())
+      out += Setting("speed", speed + PartialMark(report));
     out += Setting("area", AreaLine(cost));
     if (report.energy.has_value())
       out += Setting("energy", EnergyLine(*report.energy) + PartialMark(report));

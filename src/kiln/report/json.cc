@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kiln/report/chrome_trace.h"
+#include "kiln/report/performance.h"
 #include "kiln/report/run_report.h"
 #include "kiln/support/json_text.h"
 
@@ -79,6 +80,18 @@ Json Kernels(const RunReport& report) {
 // Returns a figure; negative figures are unknown and become null.
 Json Figure(double value) { return value < 0 ? Json(nullptr) : Json(value); }
 
+// Returns the modules that bound the modelled clock.
+Json ClockOf(const MachineClock& clock) {
+  Json modules = Json::array();
+  for (const TimedModule& module : clock.modules) {
+    modules.push_back({{"unit", module.unit},
+                       {"module", module.module},
+                       {"parameters", module.parameters},
+                       {"period_ns", Figure(module.period_ns)}});
+  }
+  return {{"mhz", Figure(clock.mhz())}, {"modules", std::move(modules)}, {"source", clock.source}};
+}
+
 // Returns areas in square micrometres and energies per event in picojoules.
 Json CostOf(const Cost& cost) {
   Json units = Json::array(), events = Json::array();
@@ -102,6 +115,7 @@ Json CostOf(const Cost& cost) {
           {"on_chip_memory_bits", cost.on_chip_memory_bits},
           {"units", std::move(units)},
           {"events", std::move(events)},
+          {"clock", ClockOf(cost.clock)},
           {"source", cost.source},
           {"notes", cost.notes}};
 }
@@ -171,6 +185,9 @@ std::string ToJson(const RunReport& report) {
         {"cost", CostOf(machine.cost)}};
   }
   json["energy"] = report.energy.has_value() ? EnergyOf(*report.energy) : Json(nullptr);
+  const std::optional<Performance> performance = PerformanceOf(report);
+  json["performance"] =
+      performance.has_value() ? Json::parse(PerformanceJson(*performance)) : Json(nullptr);
   json["optimise"] = report.objective.empty() ? Json(nullptr) : Json(report.objective);
   json["data"] = {{"source", report.data.source},
                   {"kind", report.data.kind},

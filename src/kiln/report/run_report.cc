@@ -8,6 +8,7 @@
 #include <map>
 
 #include "kiln/report/cost_report.h"
+#include "kiln/report/performance.h"
 #include "kiln/report/text.h"
 
 namespace kiln {
@@ -339,6 +340,10 @@ std::string ToText(const RunReport& report, int top) {
                                         Because(LargestHostReason(report), HostShare(report))));
     lines.Add("memory", fmt::format("constants {}, activations {} at their peak",
                                     Bytes(report.constant_bytes), Bytes(report.activation_bytes)));
+    const Performance performance = *PerformanceOf(report);
+    lines.Add("clock", ClockLine(performance));
+    if (const std::string speed = SpeedLine(performance); !speed.empty())
+      lines.Add("speed", speed + PartialMark(report));
     if (const std::string area = AreaLine(report.machine->cost); !area.empty())
       lines.Add("area", area);
     if (report.energy.has_value())

@@ -230,6 +230,11 @@ std::string ToText(const VerifyReport& r) {
         "cycles       not compared, {}: {} in RTL, {} at the cycle level (first image)\n",
         r.untimed_reason, Thousands(rtl), Thousands(cycle));
   }
+  if (r.performance.has_value()) {
+    out += fmt::format("clock        {}\n", ClockLine(*r.performance));
+    if (const std::string speed = SpeedLine(*r.performance); !speed.empty())
+      out += fmt::format("speed        {}\n", speed);
+  }
   if (!r.counters.empty()) {
     out += fmt::format("counters     {}: what the units did, {} (first image)\n",
                        Agreement(r.counters_agree()), r.timed ? "in cycles and bytes" : "in bytes");
@@ -292,6 +297,9 @@ std::string ToJson(const VerifyReport& r) {
                         {"begin", r.waveform->window.begin},
                         {"end", r.waveform->window.end}};
   }
+  json["performance"] = r.performance.has_value()
+                            ? nlohmann::ordered_json::parse(PerformanceJson(*r.performance))
+                            : nlohmann::ordered_json(nullptr);
   json["no_waveform_because"] = r.waveform.has_value() ? r.waveform->fault : "";
   json["seconds"] = {
       {"functional", r.functional_seconds}, {"cycle", r.cycle_seconds}, {"rtl", r.rtl_seconds}};

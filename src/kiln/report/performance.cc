@@ -1,0 +1,151 @@
+// Computes time, rate and efficiency from cycles, area and energy, and formats them.
+#include "kiln/report/performance.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "kiln/report/text.h"
+
+namespace kiln {
+namespace {
+
+// Returns the sum of the compiler's estimates; 0 if a kernel of the accelerator has none in cycles.
+int64_t EstimatedCycles(const std::vector<KernelInfo>& kernels) {
+  double cycles = 0;
+  for (const KernelInfo& kernel : kernels) {
+    if (kernel.on_host()) continue;
+    if (kernel.certificate.unit != "cycles") return 0;
+    cycles += kernel.certificate.cost;
+  }
+  return static_cast<int64_t>(cycles);
+}
+
+void AddClock(const MachineClock& clock, Performance* performance) {
+  performance->unknown = clock.unknown();
+  const TimedModule* slowest = clock.slowest();
+  if (slowest == nullptr) return;
+  performance->modelled_mhz = clock.mhz();
+  performance->slowest_unit = slowest->unit;
+  performance->slowest_module = slowest->module;
+}
+
+}  // namespace
+
+std::optional<Performance> PerformanceOf(const RunReport& report) {
+  if (!report.machine.has_value()) return std::nullopt;
+  const RunReport::Machine& machine = *report.machine;
+  Performance p;
+  p.clock_mhz = machine.clock_mhz;
+  p.node_nm = machine.cost.node_nm;
+  if (report.trace.has_value()) p.images = report.trace->images;
+  p.estimated = report.cycles_per_image.empty();
+  p.cycles = p.estimated ? EstimatedCycles(report.kernels) : report.cycles_per_image.front();
+  for (const KernelInfo& kernel : report.kernels) p.operations += kernel.on_host() ? 0 : kernel.macs;
+  p.operations *= 2;
+  AddClock(machine.cost.clock, &p);
+  if (report.energy.has_value() && report.energy->picojoules() > 0 && p.operations > 0)
+    p.tops_per_watt = static_cast<double>(p.operations) / report.energy->picojoules();
+  if (p.clock_mhz <= 0) return p;
+  const double hertz = 1e6 * p.clock_mhz;
+  if (p.cycles > 0) p.seconds = static_cast<double>(p.cycles) / hertz;
+  if (report.interval_cycles > 0) {
+    p.images_per_second = hertz / static_cast<double>(report.interval_cycles);
+  } else if (p.seconds.has_value()) {
+    p.images_per_second = static_cast<double>(p.images) / *p.seconds;
+  }
+  if (!p.images_per_second.has_value()) return p;
+  if (report.energy.has_value())
+    p.watts = 1e-12 * report.energy->picojoules() * *p.images_per_second;
+  if (p.operations == 0) return p;
+  p.gops = 1e-9 * static_cast<double>(p.operations) * *p.images_per_second;
+  if (machine.cost.area_square_micrometres > 0)
+    p.gops_per_mm2 = *p.gops / (1e-6 * machine.cost.area_square_micrometres);
+  return p;
+}
+
+std::string Seconds(double seconds) {
+  constexpr std::pair<double, const char*> kSteps[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}};
+  for (const auto& [size, unit] : kSteps) {
+    if (seconds >= size) return fmt::format("{} {}", ThreeDigits(seconds / size), unit);
+  }
+  return fmt::format("{} ns", ThreeDigits(seconds / 1e-9));
+}
+
+std::string ClockLine(const Performance& p) {
+  const std::string asked = p.clock_mhz > 0
+                                ? fmt::format("{:g} MHz by the design point", p.clock_mhz)
+                                : std::string("not stated by the design point");
+  if (!p.modelled_mhz.has_value()) {
+    return fmt::format("{}{}: {}", asked,
+                       p.clock_mhz > 0 ? ", NOT CONFIRMED" : "; modelled: unknown", p.unknown);
+  }
+  const std::string modelled =
+      fmt::format("{} MHz at {} nm (slowest: {}, {})", ThreeDigits(*p.modelled_mhz), p.node_nm,
+                  p.slowest_unit, p.slowest_module);
+  if (p.clock_mhz <= 0) return fmt::format("{}; modelled: {}", asked, modelled);
+  if (p.confirmed()) return fmt::format("{}; the model confirms up to {}", asked, modelled);
+  return fmt::format("{}, NOT CONFIRMED: the model confirms {}", asked, modelled);
+}
+
+std::string SpeedLine(const Performance& p) {
+  std::vector<std::string> parts;
+  const auto add = [&](const std::optional<double>& value, std::string_view unit) {
+    if (value.has_value()) parts.push_back(fmt::format("{} {}", ThreeDigits(*value), unit));
+  };
+  if (p.seconds.has_value()) {
+    parts.push_back(fmt::format(
+        "{}{} per {}", p.estimated ? "estimated " : "", Seconds(*p.seconds),
+        p.images == 1 ? std::string("image") : fmt::format("{} images at once", p.images)));
+  }
+  if (p.images_per_second.has_value()) {
+    parts.push_back(*p.images_per_second < 100
+                        ? fmt::format("{} images/s", ThreeDigits(*p.images_per_second))
+                        : fmt::format("{} images/s",
+                                      Thousands(static_cast<int64_t>(*p.images_per_second))));
+  }
+  add(p.gops, "GOPS");
+  add(p.gops_per_mm2, "GOPS/mm²");
+  add(p.watts, "W");
+  add(p.tops_per_watt, "TOPS/W");
+  if (parts.empty()) return "";
+  return fmt::format(
+      "{}{}{}", fmt::join(parts, ", "),
+      p.clock_mhz > 0 ? fmt::format(" at {:g} MHz", p.clock_mhz) : std::string(),
+      p.operations > 0 ? fmt::format("; {} operations an image, 2 per multiply-accumulate",
+                                     Metric(static_cast<double>(p.operations), ""))
+                       : std::string());
+}
+
+std::string PerformanceJson(const Performance& p) {
+  using Json = nlohmann::ordered_json;
+  const auto figure = [](const std::optional<double>& value) {
+    return value.has_value() ? Json(*value) : Json(nullptr);
+  };
+  const auto text = [](const std::string& value) {
+    return value.empty() ? Json(nullptr) : Json(value);
+  };
+  const Json json = {{"cycles", p.cycles > 0 ? Json(p.cycles) : Json(nullptr)},
+                     {"cycles_estimated", p.estimated},
+                     {"images_at_once", p.images},
+                     {"operations_per_image", p.operations},
+                     {"seconds", figure(p.seconds)},
+                     {"images_per_second", figure(p.images_per_second)},
+                     {"gops", figure(p.gops)},
+                     {"gops_per_mm2", figure(p.gops_per_mm2)},
+                     {"watts", figure(p.watts)},
+                     {"tops_per_watt", figure(p.tops_per_watt)},
+                     {"clock_mhz", p.clock_mhz > 0 ? Json(p.clock_mhz) : Json(nullptr)},
+                     {"clock_confirmed", p.confirmed()},
+                     {"modelled_clock_mhz", figure(p.modelled_mhz)},
+                     {"slowest_unit", text(p.slowest_unit)},
+                     {"slowest_module", text(p.slowest_module)},
+                     {"clock_unknown_because", text(p.unknown)},
+                     {"node_nm", p.node_nm}};
+  return json.dump();
+}
+
+}  // namespace kiln

@@ -1,0 +1,56 @@
+// Time, rate and efficiency of a network on a machine, and whether the clock model confirms the
+// clock that they are stated at. Reports of runs, of `kiln compile` and of `kiln verify` use it.
+#ifndef KILN_REPORT_PERFORMANCE_H_
+#define KILN_REPORT_PERFORMANCE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kiln/report/run_report.h"
+
+namespace kiln {
+
+// Figures at the design point's clock_mhz, which need not be a clock that the model confirms.
+// Absent figures are not known.
+struct Performance {
+  int64_t cycles = 0;      // from the start of an image, or of the images at once, to its end
+  bool estimated = false;  // the cycles are the compiler's estimates, kernel after kernel
+  int64_t images = 1;      // that run in these cycles at the same time
+  // Two operations for each multiply-accumulate (ir/work.h) of an image on the accelerator; the
+  // host's do not count.
+  int64_t operations = 0;
+  std::optional<double> seconds;            // of the cycles
+  std::optional<double> images_per_second;  // by the interval of machines that pipeline images
+  std::optional<double> gops;               // 10^9 operations a second
+  std::optional<double> gops_per_mm2;       // over the area at the node of the costs
+  std::optional<double> tops_per_watt;      // operations over the energy of an image
+  std::optional<double> watts;              // energy of an image times the rate; no leakage
+  // The clock.
+  double clock_mhz = 0;  // the design point's; 0: it states none
+  int node_nm = 0;
+  std::optional<double> modelled_mhz;         // the fastest clock that the model confirms
+  std::string slowest_unit, slowest_module;   // that bounds it
+  std::string unknown;                        // why there is no modelled clock
+  // Returns whether the model confirms clock_mhz.
+  bool confirmed() const { return clock_mhz > 0 && modelled_mhz.value_or(0) >= clock_mhz; }
+};
+
+// Returns the figures of a run, or of a program that has not run; nullopt without a machine.
+std::optional<Performance> PerformanceOf(const RunReport& report);
+
+std::string Seconds(double seconds);  // formats "1.23 ms"
+
+// Format the clock and whether the model confirms it, and the figures, in one line each: "500 MHz
+// by the design point, NOT CONFIRMED: ..."; "0.335 ms per image, ...". The second is empty if
+// nothing is known.
+std::string ClockLine(const Performance& performance);
+std::string SpeedLine(const Performance& performance);
+
+// Returns the figures as a JSON object; null for what is not known.
+std::string PerformanceJson(const Performance& performance);
+
+}  // namespace kiln
+
+#endif  // KILN_REPORT_PERFORMANCE_H_

@@ -1,0 +1,153 @@
+// Tests of time, rate and efficiency against figures by hand, and of what is said of clocks.
+#include "kiln/report/performance.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "kiln/report/verify_report.h"
+
+namespace kiln {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+// A machine at 200 MHz of 2 mm2 that takes 400,000 cycles and 5 uJ for an image of 10 million
+// multiply-accumulates; the host does 1 million more.
+RunReport Report() {
+  RunReport report;
+  RunReport::Machine machine;
+  machine.clock_mhz = 200;
+  machine.cost.node_nm = 45;
+  machine.cost.area_square_micrometres = 2e6;
+  machine.cost.clock.node_nm = 45;
+  machine.cost.clock.modules = {{.unit = "array", .module = "kiln_array", .parameters = "N=4",
+                                 .unmeasurable = "", .period_ns = 2},
+                                {.unit = "fetch", .module = "kiln_fetch", .parameters = "N=4",
+                                 .unmeasurable = "", .period_ns = 4}};
+  report.machine = machine;
+  report.energy = Energy{};
+  report.energy->Add("array", "multiply-accumulates", 10'000'000, 0.5);
+  KernelInfo kernel;
+  kernel.macs = 10'000'000;
+  kernel.certificate.unit = "cycles";
+  kernel.certificate.cost = 350'000;
+  report.kernels.push_back(kernel);
+  kernel.macs = 1'000'000;
+  kernel.host_reason = "no unit";
+  kernel.certificate = {};
+  report.kernels.push_back(kernel);
+  report.cycles_per_image = {400'000};
+  return report;
+}
+
+TEST(Performance, FiguresFollowFromCyclesAreaAndEnergy) {
+  const Performance p = *PerformanceOf(Report());
+  EXPECT_EQ(p.operations, 20'000'000);
+  EXPECT_FALSE(p.estimated);
+  EXPECT_DOUBLE_EQ(*p.seconds, 0.002);            // 400,000 / 200 MHz
+  EXPECT_DOUBLE_EQ(*p.images_per_second, 500);
+  EXPECT_DOUBLE_EQ(*p.gops, 10);                  // 20 million * 500
+  EXPECT_DOUBLE_EQ(*p.gops_per_mm2, 5);
+  EXPECT_DOUBLE_EQ(*p.watts, 0.0025);             // 5 uJ * 500
+  EXPECT_DOUBLE_EQ(*p.tops_per_watt, 4);          // 20 million / 5 million pJ
+  EXPECT_EQ(SpeedLine(p),
+            "2.00 ms per image, 500 images/s, 10.0 GOPS, 5.00 GOPS/mm², 0.00250 W, 4.00 TOPS/W at "
+            "200 MHz; 20.0 M operations an image, 2 per multiply-accumulate");
+}
+
+TEST(Performance, ImagesAtOnceAndIntervalsCount) {
+  RunReport report = Report();
+  report.trace = Trace{};
+  report.trace->images = 4;
+  EXPECT_DOUBLE_EQ(*PerformanceOf(report)->images_per_second, 2000);
+  EXPECT_THAT(SpeedLine(*PerformanceOf(report)), HasSubstr("2.00 ms per 4 images at once"));
+  report.interval_cycles = 100'000;
+  EXPECT_DOUBLE_EQ(*PerformanceOf(report)->images_per_second, 2000);
+  EXPECT_DOUBLE_EQ(*PerformanceOf(report)->seconds, 0.002);
+  report.interval_cycles = 50'000;
+  EXPECT_DOUBLE_EQ(*PerformanceOf(report)->gops, 80);  // 20 million * 4,000
+}
+
+TEST(Performance, ProgramsThatHaveNotRunHaveEstimates) {
+  RunReport report = Report();
+  report.cycles_per_image.clear();
+  const Performance p = *PerformanceOf(report);
+  EXPECT_TRUE(p.estimated);
+  EXPECT_EQ(p.cycles, 350'000);
+  EXPECT_THAT(SpeedLine(p), HasSubstr("estimated 1.75 ms per image, 571 images/s"));
+  // Estimates in other units than cycles give no time.
+  report.kernels[0].certificate.unit = "pJ";
+  EXPECT_FALSE(PerformanceOf(report)->seconds.has_value());
+  EXPECT_EQ(SpeedLine(*PerformanceOf(report)),
+            "4.00 TOPS/W at 200 MHz; 20.0 M operations an image, 2 per multiply-accumulate");
+}
+
+TEST(Performance, ClocksAreConfirmedOrNot) {
+  RunReport report = Report();  // 4 ns: 250 MHz
+  EXPECT_TRUE(PerformanceOf(report)->confirmed());
+  EXPECT_EQ(ClockLine(*PerformanceOf(report)),
+            "200 MHz by the design point; the model confirms up to 250 MHz at 45 nm (slowest: "
+            "fetch, kiln_fetch)");
+  report.machine->clock_mhz = 251;
+  EXPECT_FALSE(PerformanceOf(report)->confirmed());
+  EXPECT_EQ(ClockLine(*PerformanceOf(report)),
+            "251 MHz by the design point, NOT CONFIRMED: the model confirms 250 MHz at 45 nm "
+            "(slowest: fetch, kiln_fetch)");
+  report.machine->clock_mhz = 0;
+  EXPECT_THAT(ClockLine(*PerformanceOf(report)),
+              AllOf(HasSubstr("not stated by the design point; modelled: 250 MHz at 45 nm"),
+                    Not(HasSubstr("CONFIRMED"))));
+  EXPECT_FALSE(PerformanceOf(report)->seconds.has_value());
+}
+
+TEST(Performance, OneUnknownModuleMakesTheClockUnknown) {
+  RunReport report = Report();
+  report.machine->cost.clock.modules[0].period_ns = -1;
+  EXPECT_FALSE(PerformanceOf(report)->modelled_mhz.has_value());
+  EXPECT_EQ(ClockLine(*PerformanceOf(report)),
+            "200 MHz by the design point, NOT CONFIRMED: no measurement of kiln_array");
+  report.machine->cost.clock.modules[0].unmeasurable = "quire";
+  EXPECT_THAT(ClockLine(*PerformanceOf(report)), HasSubstr("of kiln_array (quire)"));
+  report.machine->cost.clock.modules.clear();
+  EXPECT_THAT(ClockLine(*PerformanceOf(report)),
+              HasSubstr("NOT CONFIRMED: the family has no clock model"));
+}
+
+TEST(Performance, JsonHasNullForWhatIsNotKnown) {
+  RunReport report = Report();
+  report.machine->cost.area_square_micrometres = -1;
+  report.machine->cost.clock.modules[1].period_ns = -1;
+  const auto json = nlohmann::json::parse(ToJson(report))["performance"];
+  EXPECT_EQ(json["cycles"], 400'000);
+  EXPECT_DOUBLE_EQ(json["seconds"], 0.002);
+  EXPECT_DOUBLE_EQ(json["gops"], 10);
+  EXPECT_TRUE(json["gops_per_mm2"].is_null());
+  EXPECT_TRUE(json["modelled_clock_mhz"].is_null());
+  EXPECT_EQ(json["clock_confirmed"], false);
+  EXPECT_EQ(json["clock_unknown_because"], "no measurement of kiln_fetch");
+  report.machine.reset();
+  EXPECT_TRUE(nlohmann::json::parse(ToJson(report))["performance"].is_null());
+}
+
+TEST(Performance, VerifyStatesIt) {
+  VerifyReport verify;
+  EXPECT_THAT(ToText(verify), Not(HasSubstr("speed")));
+  verify.performance = PerformanceOf(Report());
+  EXPECT_THAT(ToText(verify), AllOf(HasSubstr("clock        200 MHz by the design point"),
+                                    HasSubstr("speed        2.00 ms per image")));
+  EXPECT_DOUBLE_EQ(nlohmann::json::parse(ToJson(verify))["performance"]["gops"], 10);
+}
+
+TEST(Performance, TimesHaveUnits) {
+  EXPECT_EQ(Seconds(2.5), "2.50 s");
+  EXPECT_EQ(Seconds(0.0125), "12.5 ms");
+  EXPECT_EQ(Seconds(3e-6), "3.00 us");
+  EXPECT_EQ(Seconds(2e-8), "20.0 ns");
+}
+
+}  // namespace
+}  // namespace kiln
