@@ -24,10 +24,16 @@ RunReport Report() {
   machine.cost.node_nm = 45;
   machine.cost.area_square_micrometres = 2e6;
   machine.cost.clock.node_nm = 45;
-  machine.cost.clock.modules = {{.unit = "array", .module = "kiln_array", .parameters = "N=4",
-                                 .unmeasurable = "", .period_ns = 2},
-                                {.unit = "fetch", .module = "kiln_fetch", .parameters = "N=4",
-                                 .unmeasurable = "", .period_ns = 4}};
+  machine.cost.clock.modules = {{.unit = "array",
+                                 .module = "kiln_array",
+                                 .parameters = "N=4",
+                                 .unmeasurable = "",
+                                 .period_ns = 2},
+                                {.unit = "fetch",
+                                 .module = "kiln_fetch",
+                                 .parameters = "N=4",
+                                 .unmeasurable = "",
+                                 .period_ns = 4}};
   report.machine = machine;
   report.energy = Energy{};
   report.energy->Add("array", "multiply-accumulates", 10'000'000, 0.5);
@@ -48,12 +54,12 @@ TEST(Performance, FiguresFollowFromCyclesAreaAndEnergy) {
   const Performance p = *PerformanceOf(Report());
   EXPECT_EQ(p.operations, 20'000'000);
   EXPECT_FALSE(p.estimated);
-  EXPECT_DOUBLE_EQ(*p.seconds, 0.002);            // 400,000 / 200 MHz
+  EXPECT_DOUBLE_EQ(*p.seconds, 0.002);  // 400,000 / 200 MHz
   EXPECT_DOUBLE_EQ(*p.images_per_second, 500);
-  EXPECT_DOUBLE_EQ(*p.gops, 10);                  // 20 million * 500
+  EXPECT_DOUBLE_EQ(*p.gops, 10);  // 20 million * 500
   EXPECT_DOUBLE_EQ(*p.gops_per_mm2, 5);
-  EXPECT_DOUBLE_EQ(*p.watts, 0.0025);             // 5 uJ * 500
-  EXPECT_DOUBLE_EQ(*p.tops_per_watt, 4);          // 20 million / 5 million pJ
+  EXPECT_DOUBLE_EQ(*p.watts, 0.0025);     // 5 uJ * 500
+  EXPECT_DOUBLE_EQ(*p.tops_per_watt, 4);  // 20 million / 5 million pJ
   EXPECT_EQ(SpeedLine(p),
             "2.00 ms per image, 500 images/s, 10.0 GOPS, 5.00 GOPS/mm², 0.00250 W, 4.00 TOPS/W at "
             "200 MHz; 20.0 M operations an image, 2 per multiply-accumulate");

@@ -13,8 +13,8 @@
 #include "kiln/command/result_files.h"
 #include "kiln/flow/flow.h"
 #include "kiln/hardware/rtl_project.h"
-#include "kiln/report/text.h"
 #include "kiln/report/performance.h"
+#include "kiln/report/text.h"
 #include "kiln/report/verify_report.h"
 #include "kiln/targets/interface/difference.h"
 

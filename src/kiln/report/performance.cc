@@ -44,7 +44,8 @@ std::optional<Performance> PerformanceOf(const RunReport& report) {
   if (report.trace.has_value()) p.images = report.trace->images;
   p.estimated = report.cycles_per_image.empty();
   p.cycles = p.estimated ? EstimatedCycles(report.kernels) : report.cycles_per_image.front();
-  for (const KernelInfo& kernel : report.kernels) p.operations += kernel.on_host() ? 0 : kernel.macs;
+  for (const KernelInfo& kernel : report.kernels)
+    p.operations += kernel.on_host() ? 0 : kernel.macs;
   p.operations *= 2;
   AddClock(machine.cost.clock, &p);
   if (report.energy.has_value() && report.energy->picojoules() > 0 && p.operations > 0)
@@ -102,22 +103,22 @@ std::string SpeedLine(const Performance& p) {
         p.images == 1 ? std::string("image") : fmt::format("{} images at once", p.images)));
   }
   if (p.images_per_second.has_value()) {
-    parts.push_back(*p.images_per_second < 100
-                        ? fmt::format("{} images/s", ThreeDigits(*p.images_per_second))
-                        : fmt::format("{} images/s",
-                                      Thousands(static_cast<int64_t>(*p.images_per_second))));
+    parts.push_back(
+        *p.images_per_second < 100
+            ? fmt::format("{} images/s", ThreeDigits(*p.images_per_second))
+            : fmt::format("{} images/s", Thousands(static_cast<int64_t>(*p.images_per_second))));
   }
   add(p.gops, "GOPS");
   add(p.gops_per_mm2, "GOPS/mm²");
   add(p.watts, "W");
   add(p.tops_per_watt, "TOPS/W");
   if (parts.empty()) return "";
-  return fmt::format(
-      "{}{}{}", fmt::join(parts, ", "),
-      p.clock_mhz > 0 ? fmt::format(" at {:g} MHz", p.clock_mhz) : std::string(),
-      p.operations > 0 ? fmt::format("; {} operations an image, 2 per multiply-accumulate",
-                                     Metric(static_cast<double>(p.operations), ""))
-                       : std::string());
+  return fmt::format("{}{}{}", fmt::join(parts, ", "),
+                     p.clock_mhz > 0 ? fmt::format(" at {:g} MHz", p.clock_mhz) : std::string(),
+                     p.operations > 0
+                         ? fmt::format("; {} operations an image, 2 per multiply-accumulate",
+                                       Metric(static_cast<double>(p.operations), ""))
+                         : std::string());
 }
 
 std::string PerformanceJson(const Performance& p) {

@@ -30,9 +30,9 @@ struct Performance {
   // The clock.
   double clock_mhz = 0;  // the design point's; 0: it states none
   int node_nm = 0;
-  std::optional<double> modelled_mhz;         // the fastest clock that the model confirms
-  std::string slowest_unit, slowest_module;   // that bounds it
-  std::string unknown;                        // why there is no modelled clock
+  std::optional<double> modelled_mhz;        // the fastest clock that the model confirms
+  std::string slowest_unit, slowest_module;  // that bounds it
+  std::string unknown;                       // why there is no modelled clock
   // Returns whether the model confirms clock_mhz.
   bool confirmed() const { return clock_mhz > 0 && modelled_mhz.value_or(0) >= clock_mhz; }
 };

@@ -61,7 +61,7 @@ struct VerifyReport {
   // Wall times of running; that of the rtl level includes emitting and building.
   double functional_seconds = 0, cycle_seconds = 0, rtl_seconds = 0;
   std::optional<VerifiedWaveform> waveform;  // present if a recording was requested
-  std::optional<Performance> performance;  // by the cycle level's cycles of the first image
+  std::optional<Performance> performance;    // by the cycle level's cycles of the first image
   std::vector<std::string> notes;
 
   bool bits_agree() const { return different_at_cycle_level == 0 && different_at_rtl == 0; }

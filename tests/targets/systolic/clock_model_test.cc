@@ -31,8 +31,8 @@ Config ConfigOf(const std::string& name) {
 
 // Every module exists in rtl/systolic, and has the parameters that it is timed with.
 TEST(SystolicClock, ModulesAndParametersAreThoseOfTheRtl) {
-  for (const char* name : {"systolic-int8-16x16", "systolic-int8-16x16-bf16",
-                           "systolic-mxint8-8x8", "systolic-e4m3-8x8"}) {
+  for (const char* name : {"systolic-int8-16x16", "systolic-int8-16x16-bf16", "systolic-mxint8-8x8",
+                           "systolic-e4m3-8x8"}) {
     for (const TimedModule& module : TimedModulesOf(ConfigOf(name))) {
       std::string file = fmt::format("rtl/systolic/{}.sv", module.module);
       if (!std::filesystem::exists(file))

@@ -84,13 +84,13 @@ void AddArray(const Config& c, Modules* modules) {
       "weight buffer", "kiln_weight_buffer",
       fmt::format("{},ARRAY_COLUMNS={},CODE_BITS={}", weights, c.array_columns, c.weight_bits()));
   modules->Add("weight buffer", "kiln_weight_loader", weights);
-  modules->Add("accumulators", "kiln_accumulation_buffer",
-               fmt::format("ACCUMULATION_BUFFER_WORDS={},ACCUMULATION_BUFFER_BANKS={},"
-                           "ARRAY_COLUMNS={},{},ACCUMULATION_FORMAT={},SCALED={}",
-                           c.accumulation_buffer_words, c.accumulation_buffer_banks,
-                           c.array_columns, sums, c.accumulation_format.name,
-                           c.block_size > 0 ? 1 : 0),
-               c.quire);
+  modules->Add(
+      "accumulators", "kiln_accumulation_buffer",
+      fmt::format("ACCUMULATION_BUFFER_WORDS={},ACCUMULATION_BUFFER_BANKS={},"
+                  "ARRAY_COLUMNS={},{},ACCUMULATION_FORMAT={},SCALED={}",
+                  c.accumulation_buffer_words, c.accumulation_buffer_banks, c.array_columns, sums,
+                  c.accumulation_format.name, c.block_size > 0 ? 1 : 0),
+      c.quire);
   if (c.block_size > 0) {
     modules->Add("block scales", "kiln_block_scales",
                  fmt::format("{},WEIGHT_ROWS_PER_CYCLE={},INPUT_BUFFER_WORDS={},"
@@ -99,16 +99,16 @@ void AddArray(const Config& c, Modules* modules) {
                              c.weight_buffer_words, c.scale_format.name));
   }
   if (c.depthwise_multipliers > 0) {
-    modules->Add("depthwise unit", "kiln_depthwise_cluster",
-                 fmt::format("ARRAY_COLUMNS={},DEPTHWISE_MULTIPLIERS={},DEPTHWISE_BUFFER_WORDS={},"
-                             "DEPTHWISE_WORDS_PER_CYCLE={},WEIGHT_BUFFER_WORDS={},"
-                             "ACCUMULATION_BUFFER_WORDS={},ACCUMULATION_BUFFER_BANKS={},{},{},"
-                             "PRODUCT_ROUNDED={}",
-                             c.array_columns, c.depthwise_multipliers, c.depthwise_buffer_words,
-                             c.depthwise_words_per_cycle, c.weight_buffer_words,
-                             c.accumulation_buffer_words, c.accumulation_buffer_banks, Operands(c),
-                             sums, c.product_rounded ? 1 : 0),
-                 c.quire);
+    modules->Add(
+        "depthwise unit", "kiln_depthwise_cluster",
+        fmt::format("ARRAY_COLUMNS={},DEPTHWISE_MULTIPLIERS={},DEPTHWISE_BUFFER_WORDS={},"
+                    "DEPTHWISE_WORDS_PER_CYCLE={},WEIGHT_BUFFER_WORDS={},"
+                    "ACCUMULATION_BUFFER_WORDS={},ACCUMULATION_BUFFER_BANKS={},{},{},"
+                    "PRODUCT_ROUNDED={}",
+                    c.array_columns, c.depthwise_multipliers, c.depthwise_buffer_words,
+                    c.depthwise_words_per_cycle, c.weight_buffer_words, c.accumulation_buffer_words,
+                    c.accumulation_buffer_banks, Operands(c), sums, c.product_rounded ? 1 : 0),
+        c.quire);
   }
 }
 
@@ -138,9 +138,9 @@ void AddStages(const Config& c, Modules* modules) {
   for (const bool scalar : {false, true}) {
     for (const bool functions : {false, true}) {
       for (const bool divider : {false, true}) {
-        const uint32_t stages =
-            all & (functions ? c.vector_function_stages : ~c.vector_function_stages) &
-            (divider ? c.vector_divide_stages : ~c.vector_divide_stages);
+        const uint32_t stages = all &
+                                (functions ? c.vector_function_stages : ~c.vector_function_stages) &
+                                (divider ? c.vector_divide_stages : ~c.vector_divide_stages);
         if (stages == 0) continue;
         modules->Add("vector unit", "kiln_vector_stage",
                      fmt::format("LANES={},LATENCY={},EXTRA={},SCALAR={},SLOTS={},ROWS={},"
@@ -180,17 +180,17 @@ void AddHead(const Config& c, Modules* modules) {
   const uint32_t all = c.present_stages(kEveryStage);
   modules->Add(
       "command processor", "kiln_command_processor",
-      fmt::format(
-          "BLOCK_SIZE={},PRECISIONS={},{},INPUT_BUFFER_WORDS={},WEIGHT_BUFFER_WORDS={},"
-          "ACCUMULATION_BUFFER_WORDS={},DEPTHWISE_MULTIPLIERS={},DEPTHWISE_BUFFER_WORDS={},"
-          "VECTOR_STAGES={},VECTOR_FUNCTION_STAGES={},VECTOR_DIVIDE_STAGES={},"
-          "VECTOR_ROWS_IN_FLIGHT={},INSTRUCTION_BYTES_PER_CYCLE={},COMMAND_QUEUE_DEPTH={},"
-          "PREFETCH_WORDS={},SLOTS={}{}",
-          c.block_size, c.precisions(), Size(c), c.input_buffer_words, c.weight_buffer_words,
-          c.accumulation_buffer_words, c.depthwise_multipliers, c.depthwise_buffer_words,
-          c.vector_stages, c.vector_function_stages & all, c.vector_divide_stages & all,
-          c.vector_rows_in_flight, c.instruction_bytes_per_cycle, c.command_queue_depth,
-          PrefetchWords(c), ProgramSlots(c), modules->Memory()));
+      fmt::format("BLOCK_SIZE={},PRECISIONS={},{},INPUT_BUFFER_WORDS={},WEIGHT_BUFFER_WORDS={},"
+                  "ACCUMULATION_BUFFER_WORDS={},DEPTHWISE_MULTIPLIERS={},DEPTHWISE_BUFFER_WORDS={},"
+                  "VECTOR_STAGES={},VECTOR_FUNCTION_STAGES={},VECTOR_DIVIDE_STAGES={},"
+                  "VECTOR_ROWS_IN_FLIGHT={},INSTRUCTION_BYTES_PER_CYCLE={},COMMAND_QUEUE_DEPTH={},"
+                  "PREFETCH_WORDS={},SLOTS={}{}",
+                  c.block_size, c.precisions(), Size(c), c.input_buffer_words,
+                  c.weight_buffer_words, c.accumulation_buffer_words, c.depthwise_multipliers,
+                  c.depthwise_buffer_words, c.vector_stages, c.vector_function_stages & all,
+                  c.vector_divide_stages & all, c.vector_rows_in_flight,
+                  c.instruction_bytes_per_cycle, c.command_queue_depth, PrefetchWords(c),
+                  ProgramSlots(c), modules->Memory()));
 }
 
 }  // namespace
