@@ -85,6 +85,11 @@ TEST(Performance, ProgramsThatHaveNotRunHaveEstimates) {
   EXPECT_TRUE(p.estimated);
   EXPECT_EQ(p.cycles, 350'000);
   EXPECT_THAT(SpeedLine(p), HasSubstr("estimated 1.75 ms per image, 571 images/s"));
+  // The kernels of machines that pipeline images overlap: the rate is known, the time is not.
+  report.interval_cycles = 100'000;
+  EXPECT_FALSE(PerformanceOf(report)->seconds.has_value());
+  EXPECT_DOUBLE_EQ(*PerformanceOf(report)->images_per_second, 2000);
+  report.interval_cycles = 0;
   // Estimates in other units than cycles give no time.
   report.kernels[0].certificate.unit = "pJ";
   EXPECT_FALSE(PerformanceOf(report)->seconds.has_value());

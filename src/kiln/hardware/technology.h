@@ -1,5 +1,5 @@
-// Scaling of area, energy and delay between CMOS nodes, and the area of memories: published figures, for
-// models of area, energy and clocks.
+// Scaling of area, energy and delay between CMOS nodes, and the area of memories: published
+// figures, for models of area, energy and clocks.
 #ifndef KILN_HARDWARE_TECHNOLOGY_H_
 #define KILN_HARDWARE_TECHNOLOGY_H_
 

@@ -43,10 +43,15 @@ std::optional<Performance> PerformanceOf(const RunReport& report) {
   p.node_nm = machine.cost.node_nm;
   if (report.trace.has_value()) p.images = report.trace->images;
   p.estimated = report.cycles_per_image.empty();
-  p.cycles = p.estimated ? EstimatedCycles(report.kernels) : report.cycles_per_image.front();
-  for (const KernelInfo& kernel : report.kernels)
-    p.operations += kernel.on_host() ? 0 : kernel.macs;
-  p.operations *= 2;
+  // Kernels of machines that pipeline images overlap, so that their sum says nothing.
+  if (!p.estimated) {
+    p.cycles = report.cycles_per_image.front();
+  } else if (report.interval_cycles == 0) {
+    p.cycles = EstimatedCycles(report.kernels);
+  }
+  for (const KernelInfo& kernel : report.kernels) {
+    if (!kernel.on_host()) p.operations += 2 * kernel.macs;
+  }
   AddClock(machine.cost.clock, &p);
   if (report.energy.has_value() && report.energy->picojoules() > 0 && p.operations > 0)
     p.tops_per_watt = static_cast<double>(p.operations) / report.energy->picojoules();

@@ -39,7 +39,7 @@ TEST(SystolicClock, ModulesAndParametersAreThoseOfTheRtl) {
         file = fmt::format("rtl/systolic/vector/{}.sv", module.module);
       const StatusOr<std::string> text = ReadFile(file);
       ASSERT_TRUE(text.ok()) << text.status();
-      const std::string header = text->substr(0, text->find(") ("));
+      const std::string header = text->substr(0, text->find("\n) ("));
       for (size_t at = 0; at < module.parameters.size();) {
         const size_t equals = module.parameters.find('=', at);
         EXPECT_THAT(header, HasSubstr(" " + module.parameters.substr(at, equals - at) + " "))

@@ -1,6 +1,6 @@
-// Lists the modules of kiln_systolic that are timed by themselves. The vector unit is timed with one
-// stage without functions, so that the paths through sequencer, fetch, buffers and writer are whole;
-// its stages are timed one of each kind.
+// Lists the modules of kiln_systolic that are timed by themselves. The vector unit is timed with
+// one stage without functions, so that the paths through sequencer, fetch, buffers and writer are
+// whole; its stages are timed one of each kind.
 #include "kiln/targets/systolic/cost/clock_model.h"
 
 #include <algorithm>
