@@ -98,7 +98,13 @@ TEST(Performance, ProgramsThatHaveNotRunHaveEstimates) {
 }
 
 TEST(Performance, ClocksAreConfirmedOrNot) {
-  RunReport report = Report();  // 4 ns: 250 MHz
+  RunReport report = Report();  // 4 ns: 250 MHz, of units alone
+  EXPECT_FALSE(PerformanceOf(report)->confirmed());
+  EXPECT_EQ(ClockLine(*PerformanceOf(report)),
+            "200 MHz by the design point, NOT CONFIRMED: its units, each alone, reach 250 MHz at "
+            "45 nm (slowest: fetch, kiln_fetch)");
+  std::vector<TimedModule>& modules = report.machine->cost.clock.modules;
+  modules.erase(modules.begin());  // the machine is one module, timed as a whole
   EXPECT_TRUE(PerformanceOf(report)->confirmed());
   EXPECT_EQ(ClockLine(*PerformanceOf(report)),
             "200 MHz by the design point; the model confirms up to 250 MHz at 45 nm (slowest: "
@@ -139,6 +145,7 @@ TEST(Performance, JsonHasNullForWhatIsNotKnown) {
   EXPECT_TRUE(json["gops_per_mm2"].is_null());
   EXPECT_TRUE(json["modelled_clock_mhz"].is_null());
   EXPECT_EQ(json["clock_confirmed"], false);
+  EXPECT_EQ(json["modelled_as_a_whole"], false);
   EXPECT_EQ(json["clock_unknown_because"], "no measurement of kiln_fetch");
   report.machine.reset();
   EXPECT_TRUE(nlohmann::json::parse(ToJson(report))["performance"].is_null());

@@ -29,6 +29,7 @@ void AddClock(const MachineClock& clock, Performance* performance) {
   const TimedModule* slowest = clock.slowest();
   if (slowest == nullptr) return;
   performance->modelled_mhz = clock.mhz();
+  performance->whole_machine = clock.whole_machine();
   performance->slowest_unit = slowest->unit;
   performance->slowest_module = slowest->module;
 }
@@ -94,7 +95,9 @@ std::string ClockLine(const Performance& p) {
                   p.slowest_unit, p.slowest_module);
   if (p.clock_mhz <= 0) return fmt::format("{}; modelled: {}", asked, modelled);
   if (p.confirmed()) return fmt::format("{}; the model confirms up to {}", asked, modelled);
-  return fmt::format("{}, NOT CONFIRMED: the model confirms {}", asked, modelled);
+  if (p.whole_machine)
+    return fmt::format("{}, NOT CONFIRMED: the model confirms {}", asked, modelled);
+  return fmt::format("{}, NOT CONFIRMED: its units, each alone, reach {}", asked, modelled);
 }
 
 std::string SpeedLine(const Performance& p) {
@@ -147,6 +150,7 @@ std::string PerformanceJson(const Performance& p) {
                      {"clock_mhz", p.clock_mhz > 0 ? Json(p.clock_mhz) : Json(nullptr)},
                      {"clock_confirmed", p.confirmed()},
                      {"modelled_clock_mhz", figure(p.modelled_mhz)},
+                     {"modelled_as_a_whole", p.whole_machine},
                      {"slowest_unit", text(p.slowest_unit)},
                      {"slowest_module", text(p.slowest_module)},
                      {"clock_unknown_because", text(p.unknown)},

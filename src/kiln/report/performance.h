@@ -30,11 +30,15 @@ struct Performance {
   // The clock.
   double clock_mhz = 0;  // the design point's; 0: it states none
   int node_nm = 0;
-  std::optional<double> modelled_mhz;        // the fastest clock that the model confirms
+  std::optional<double> modelled_mhz;  // the fastest clock by the model
+  bool whole_machine = false;  // it is of the machine as a whole; else of its units, each alone
   std::string slowest_unit, slowest_module;  // that bounds it
   std::string unknown;                       // why there is no modelled clock
-  // Returns whether the model confirms clock_mhz.
-  bool confirmed() const { return clock_mhz > 0 && modelled_mhz.value_or(0) >= clock_mhz; }
+  // Returns whether the model confirms clock_mhz. Units that were timed alone confirm nothing,
+  // because a path through several of them may be longer.
+  bool confirmed() const {
+    return clock_mhz > 0 && whole_machine && modelled_mhz.value_or(0) >= clock_mhz;
+  }
 };
 
 // Returns the figures of a run, or of a program that has not run; nullopt without a machine.

@@ -26,6 +26,9 @@ struct MachineClock {
 
   // Returns the module with the longest period, or null if any is not known.
   const TimedModule* slowest() const;
+  // Returns whether the machine was timed as a whole. Otherwise paths from one unit through another
+  // were not timed, and mhz() is an upper bound.
+  bool whole_machine() const { return modules.size() == 1; }
   // Returns the fastest clock in MHz, or a negative number if the period of any module is unknown.
   double mhz() const;
   // Returns why the clock is unknown: "the family has no clock model" or the modules without a
