@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
-#include <sstream>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -18,16 +17,10 @@
 #include "kiln/numerics/format.h"
 #include "kiln/numerics/function_unit.h"
 #include "kiln/numerics/nonlinear.h"
+#include "kiln/support/file.h"
 
 namespace kiln::hardware {
 namespace {
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 // The digits of a descriptor's field, bits high to low.
 uint64_t Field(const std::string& descriptor, int high, int low) {
@@ -44,7 +37,7 @@ uint64_t Field(const std::string& descriptor, int high, int low) {
 
 // A package in the repository is what Kiln writes.
 void ExpectUpToDate(const std::string& path, const std::string& expected) {
-  if (ReadFile(path) == expected) return;
+  if (ReadFile(path).value_or("") == expected) return;
   const std::string made = testing::TempDir() + path.substr(path.rfind('/') + 1);
   std::ofstream(made) << expected;
   ADD_FAILURE() << path << " is out of date; copy " << made << " there";
