@@ -185,9 +185,7 @@ std::string ToJson(const RunReport& report) {
         {"cost", CostOf(machine.cost)}};
   }
   json["energy"] = report.energy.has_value() ? EnergyOf(*report.energy) : Json(nullptr);
-  const std::optional<Performance> performance = PerformanceOf(report);
-  json["performance"] =
-      performance.has_value() ? Json::parse(PerformanceJson(*performance)) : Json(nullptr);
+  json["performance"] = PerformanceJson(PerformanceOf(report));
   json["optimise"] = report.objective.empty() ? Json(nullptr) : Json(report.objective);
   json["data"] = {{"source", report.data.source},
                   {"kind", report.data.kind},

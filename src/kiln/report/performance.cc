@@ -129,33 +129,34 @@ std::string SpeedLine(const Performance& p) {
                          : std::string());
 }
 
-std::string PerformanceJson(const Performance& p) {
+nlohmann::ordered_json PerformanceJson(const std::optional<Performance>& performance) {
   using Json = nlohmann::ordered_json;
+  if (!performance.has_value()) return nullptr;
+  const Performance& p = *performance;
   const auto figure = [](const std::optional<double>& value) {
     return value.has_value() ? Json(*value) : Json(nullptr);
   };
   const auto text = [](const std::string& value) {
     return value.empty() ? Json(nullptr) : Json(value);
   };
-  const Json json = {{"cycles", p.cycles > 0 ? Json(p.cycles) : Json(nullptr)},
-                     {"cycles_estimated", p.estimated},
-                     {"images_at_once", p.images},
-                     {"operations_per_image", p.operations},
-                     {"seconds", figure(p.seconds)},
-                     {"images_per_second", figure(p.images_per_second)},
-                     {"gops", figure(p.gops)},
-                     {"gops_per_mm2", figure(p.gops_per_mm2)},
-                     {"watts", figure(p.watts)},
-                     {"tops_per_watt", figure(p.tops_per_watt)},
-                     {"clock_mhz", p.clock_mhz > 0 ? Json(p.clock_mhz) : Json(nullptr)},
-                     {"clock_confirmed", p.confirmed()},
-                     {"modelled_clock_mhz", figure(p.modelled_mhz)},
-                     {"modelled_as_a_whole", p.whole_machine},
-                     {"slowest_unit", text(p.slowest_unit)},
-                     {"slowest_module", text(p.slowest_module)},
-                     {"clock_unknown_because", text(p.unknown)},
-                     {"node_nm", p.node_nm}};
-  return json.dump();
+  return {{"cycles", p.cycles > 0 ? Json(p.cycles) : Json(nullptr)},
+          {"cycles_estimated", p.estimated},
+          {"images_at_once", p.images},
+          {"operations_per_image", p.operations},
+          {"seconds", figure(p.seconds)},
+          {"images_per_second", figure(p.images_per_second)},
+          {"gops", figure(p.gops)},
+          {"gops_per_mm2", figure(p.gops_per_mm2)},
+          {"watts", figure(p.watts)},
+          {"tops_per_watt", figure(p.tops_per_watt)},
+          {"clock_mhz", p.clock_mhz > 0 ? Json(p.clock_mhz) : Json(nullptr)},
+          {"clock_confirmed", p.confirmed()},
+          {"modelled_clock_mhz", figure(p.modelled_mhz)},
+          {"modelled_as_a_whole", p.whole_machine},
+          {"slowest_unit", text(p.slowest_unit)},
+          {"slowest_module", text(p.slowest_module)},
+          {"clock_unknown_because", text(p.unknown)},
+          {"node_nm", p.node_nm}};
 }
 
 }  // namespace kiln

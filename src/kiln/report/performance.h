@@ -4,6 +4,7 @@
 #define KILN_REPORT_PERFORMANCE_H_
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,8 +53,8 @@ std::string Seconds(double seconds);  // formats "1.23 ms"
 std::string ClockLine(const Performance& performance);
 std::string SpeedLine(const Performance& performance);
 
-// Returns the figures as a JSON object; null for what is not known.
-std::string PerformanceJson(const Performance& performance);
+// Returns the figures as an object, with null for what is not known; null without figures.
+nlohmann::ordered_json PerformanceJson(const std::optional<Performance>& performance);
 
 }  // namespace kiln
 

@@ -297,9 +297,7 @@ std::string ToJson(const VerifyReport& r) {
                         {"begin", r.waveform->window.begin},
                         {"end", r.waveform->window.end}};
   }
-  json["performance"] = r.performance.has_value()
-                            ? nlohmann::ordered_json::parse(PerformanceJson(*r.performance))
-                            : nlohmann::ordered_json(nullptr);
+  json["performance"] = PerformanceJson(r.performance);
   json["no_waveform_because"] = r.waveform.has_value() ? r.waveform->fault : "";
   json["seconds"] = {
       {"functional", r.functional_seconds}, {"cycle", r.cycle_seconds}, {"rtl", r.rtl_seconds}};
