@@ -50,7 +50,7 @@ TEST(SystolicClock, ModulesAndParametersAreThoseOfTheRtl) {
   }
 }
 
-// A machine's clock is that of its slowest module, found here by going through the table.
+// The slowest module, which this test finds in the table, has the machine's clock.
 TEST(SystolicClock, IsThatOfTheSlowestModule) {
   const std::vector<TimedModule> modules = TimedModulesOf(ConfigOf("systolic-int8-16x16-bf16"));
   double least = 1e9;

@@ -24,6 +24,11 @@ inline int64_t PrefetchWords(const Config& c) { return int64_t{c.memory_latency}
 inline int64_t OutstandingRequests(const Config& c) { return int64_t{c.memory_latency} + 4; }
 // Returns the vector programs whose stages the vector unit can hold until they finish: SLOTS.
 inline int64_t ProgramSlots(const Config& c) { return int64_t{c.command_queue_depth} + 8; }
+// Returns the set of present stages that have functions or have none, and a divider or none.
+inline uint32_t StagesWith(const Config& c, bool functions, bool divider) {
+  return c.present_stages((functions ? c.vector_function_stages : ~c.vector_function_stages) &
+                          (divider ? c.vector_divide_stages : ~c.vector_divide_stages));
+}
 // Returns the cycles from an address to its first beat of an ideal memory behind the ports.
 inline int AnswerCycles(const Config& c) { return c.memory_latency - c.port_latency(); }
 

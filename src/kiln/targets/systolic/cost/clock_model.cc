@@ -134,13 +134,10 @@ void AddFetch(const Config& c, Modules* modules) {
 
 // Adds a stage of each kind: of the lanes, and of the scalars that rows are reduced to.
 void AddStages(const Config& c, Modules* modules) {
-  const uint32_t all = c.present_stages(kEveryStage);
   for (const bool scalar : {false, true}) {
     for (const bool functions : {false, true}) {
       for (const bool divider : {false, true}) {
-        const uint32_t stages = all &
-                                (functions ? c.vector_function_stages : ~c.vector_function_stages) &
-                                (divider ? c.vector_divide_stages : ~c.vector_divide_stages);
+        const uint32_t stages = StagesWith(c, functions, divider);
         if (stages == 0) continue;
         modules->Add("vector unit", "kiln_vector_stage",
                      fmt::format("LANES={},LATENCY={},EXTRA={},SCALAR={},SLOTS={},ROWS={},"

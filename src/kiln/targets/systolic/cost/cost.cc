@@ -213,12 +213,9 @@ void AddStages(const Config& c, int64_t lanes, std::vector<ModuleInstances>* mod
   stage.Set("LANES", lanes).Set("LATENCY", c.vector_stage_latency).Set("SLOTS", ProgramSlots(c));
   stage.Set("ROWS", c.vector_rows_in_flight).Set("VECTOR_FORMAT", c.vector_format);
   modules->push_back({"kiln_vector_stage", stage, c.vector_stages});
-  const uint32_t all = c.present_stages(kEveryStage);
   for (const bool functions : {true, false}) {
     for (const bool divider : {true, false}) {
-      const uint32_t stages = all &
-                              (functions ? c.vector_function_stages : ~c.vector_function_stages) &
-                              (divider ? c.vector_divide_stages : ~c.vector_divide_stages);
+      const uint32_t stages = StagesWith(c, functions, divider);
       if (stages == 0) continue;
       ModuleParameters lane = stage;
       if (functions || divider)
