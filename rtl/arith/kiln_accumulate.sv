@@ -127,6 +127,8 @@ module kiln_accumulate #(
           .SIGNIFICAND_BITS(TERM_BITS + 24),
           .EXPONENT_BITS(PRODUCT_EXPONENT_BITS)
       ) add (
+          .clock(1'b0),
+          .advance(1'b0),
           .nan(product_nan),
           .infinite(product_infinite),
           .negative(product_negative),
@@ -141,6 +143,8 @@ module kiln_accumulate #(
           .SIGNIFICAND_BITS(TERM_BITS),
           .EXPONENT_BITS(TERM_EXPONENT_BITS)
       ) add (
+          .clock(1'b0),
+          .advance(1'b0),
           .nan(term_nan),
           .infinite(term_infinite),
           .negative(term_negative),

@@ -1,13 +1,17 @@
 // Adds a number, in the form of kiln_decode, to a code and rounds the sum once:
 //   code_out = round(code_in + number)
 //
-//   time       combinational
+//   time       combinational, or with REGISTERED one cycle: inputs of a cycle with `advance` give
+//              the sum from the next cycle on, until the next such cycle
 module kiln_add_to_code #(
     parameter  kiln_format_pkg::format_t FORMAT = kiln_format_pkg::FP32,
     parameter  int SIGNIFICAND_BITS = 24,
     parameter  int EXPONENT_BITS = 9,
+    parameter  bit REGISTERED = 1'b0,
     localparam int BITS = kiln_format_pkg::bits(FORMAT)
 ) (
+    input  logic                               clock,
+    input  logic                               advance,
     input  logic                               nan,
     input  logic                               infinite,
     input  logic                               negative,
@@ -43,8 +47,11 @@ module kiln_add_to_code #(
       .A_EXPONENT_BITS(EXPONENT_BITS),
       .B_SIGNIFICAND_BITS(TERM_BITS),
       .B_EXPONENT_BITS(TERM_EXPONENT_BITS),
-      .RESULT_BITS(TERM_BITS)
+      .RESULT_BITS(TERM_BITS),
+      .REGISTERED(REGISTERED)
   ) add (
+      .clock,
+      .advance,
       .a_nan(nan),
       .a_infinite(infinite),
       .a_negative(negative),

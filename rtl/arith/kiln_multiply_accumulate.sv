@@ -5,17 +5,27 @@
 //   other psum     the product is exact and the sum rounded once; with PRODUCT_ROUNDED the product
 //                  is rounded to the psum's format before it is added
 //   quire          exact
-//   time           combinational
+//   time           x and w in cycle t, psum_in in t + PRODUCT_REGISTERS, psum_out in t +
+//                  PRODUCT_REGISTERS + SUM_REGISTERS; without registers combinational
+//   enable         the register behind the product takes a value in cycles with product_advance,
+//                  the one within the sum in cycles with sum_advance
+//   counts         with SUM_REGISTERS, in the cycle of x: 0 leaves the sum as it is
 //   C++ twin       kiln::PsumStep (numerics/mac.h), kiln::Quire::AddProduct (numerics/quire.h)
 module kiln_multiply_accumulate #(
     parameter  kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter  kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter  kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter  bit PRODUCT_ROUNDED = 1'b0,
+    parameter  int unsigned PRODUCT_REGISTERS = 0,  // 0 or 1
+    parameter  int unsigned SUM_REGISTERS = 0,      // 0 or 1; floats and posits only
     localparam int INPUT_BITS = kiln_format_pkg::bits(INPUT_FORMAT),
     localparam int WEIGHT_BITS = kiln_format_pkg::bits(WEIGHT_FORMAT),
     localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT)
 ) (
+    input  logic                   clock,
+    input  logic                   product_advance,
+    input  logic                   sum_advance,
+    input  logic                   counts,
     input  logic [ INPUT_BITS-1:0] x,         // a code of INPUT_FORMAT
     input  logic [WEIGHT_BITS-1:0] w,         // a code of WEIGHT_FORMAT
     input  logic [  PSUM_BITS-1:0] psum_in,   // codes of PSUM_FORMAT
@@ -32,7 +42,19 @@ module kiln_multiply_accumulate #(
     logic signed [BITS-1:0] sum;
     kiln_integer_operand #(.FORMAT(INPUT_FORMAT)) x_operand (.code(x), .value(x_value));
     kiln_integer_operand #(.FORMAT(WEIGHT_FORMAT)) w_operand (.code(w), .value(w_value));
-    assign sum = BITS'(signed'(psum_in)) + BITS'(x_value) * BITS'(w_value);
+    logic signed [X_BITS+W_BITS-1:0] exact, product;
+    assign exact = (X_BITS + W_BITS)'(x_value) * (X_BITS + W_BITS)'(w_value);
+    if (PRODUCT_REGISTERS == 0) begin : g_now
+      assign product = exact;
+      wire unused_clock = &{1'b0, clock, product_advance};
+    end else begin : g_later
+      always_ff @(posedge clock) if (product_advance) product <= exact;
+    end
+    wire unused_control = &{1'b0, sum_advance, counts};
+    if (SUM_REGISTERS != 0) begin : g_one_cycle
+      $error("kiln_multiply_accumulate: an integer sum takes one cycle");
+    end
+    assign sum = BITS'(signed'(psum_in)) + BITS'(product);
     assign psum_out = sum[PSUM_BITS-1:0];
     wire unused_rounding = PRODUCT_ROUNDED;  // an integer product is exact either way
     if (BITS > PSUM_BITS) begin : g_wrapped
@@ -53,6 +75,11 @@ module kiln_multiply_accumulate #(
     logic w_nan, w_infinite, w_negative;
     logic signed [W_EXPONENT_BITS-1:0] w_exponent;
     logic [W_BITS-1:0] w_significand;
+    localparam int STATE_BITS = 3 + PRODUCT_EXPONENT_BITS + PRODUCT_BITS;
+    logic exact_nan, exact_infinite, exact_negative;
+    logic signed [PRODUCT_EXPONENT_BITS-1:0] exact_exponent;
+    logic [PRODUCT_BITS-1:0] exact_significand;
+    logic [STATE_BITS-1:0] exact, state;
     logic product_nan, product_infinite, product_negative;
     logic signed [PRODUCT_EXPONENT_BITS-1:0] product_exponent;
     logic [PRODUCT_BITS-1:0] product_significand;
@@ -88,14 +115,36 @@ module kiln_multiply_accumulate #(
         .b_negative(w_negative),
         .b_exponent(w_exponent),
         .b_significand(w_significand),
-        .nan(product_nan),
-        .infinite(product_infinite),
-        .negative(product_negative),
-        .exponent(product_exponent),
-        .significand(product_significand)
+        .nan(exact_nan),
+        .infinite(exact_infinite),
+        .negative(exact_negative),
+        .exponent(exact_exponent),
+        .significand(exact_significand)
     );
+    // A number minus zero is the number, also if it is a zero: -0 takes the place of a product that
+    // does not count.
+    if (SUM_REGISTERS == 0) begin : g_always
+      assign exact = {exact_nan, exact_infinite, exact_negative, exact_exponent, exact_significand};
+      wire unused_counts = counts;
+    end else begin : g_counts
+      assign exact = counts ?
+          {exact_nan, exact_infinite, exact_negative, exact_exponent, exact_significand} :
+          STATE_BITS'(1) << (STATE_BITS - 3);
+    end
+    if (PRODUCT_REGISTERS == 0) begin : g_now
+      assign state = exact;
+      wire unused_clock = &{1'b0, clock, product_advance};
+    end else begin : g_later
+      always_ff @(posedge clock) if (product_advance) state <= exact;
+    end
+    assign {product_nan, product_infinite, product_negative, product_exponent,
+        product_significand} = state;
 
     if (kiln_format_pkg::kind(PSUM_FORMAT) == kiln_format_pkg::KIND_QUIRE) begin : g_quire
+      wire unused_sum_advance = sum_advance;
+      if (SUM_REGISTERS != 0) begin : g_one_cycle
+        $error("kiln_multiply_accumulate: a sum in a quire takes one cycle");
+      end
       kiln_quire_add_product #(
           .FORMAT(PSUM_FORMAT),
           .SIGNIFICAND_BITS(PRODUCT_BITS),
@@ -140,8 +189,11 @@ module kiln_multiply_accumulate #(
       kiln_add_to_code #(
           .FORMAT(PSUM_FORMAT),
           .SIGNIFICAND_BITS(TERM_BITS),
-          .EXPONENT_BITS(TERM_EXPONENT_BITS)
+          .EXPONENT_BITS(TERM_EXPONENT_BITS),
+          .REGISTERED(SUM_REGISTERS != 0)
       ) add (
+          .clock,
+          .advance(sum_advance),
           .nan(term_nan),
           .infinite(term_infinite),
           .negative(term_negative),
@@ -154,8 +206,11 @@ module kiln_multiply_accumulate #(
       kiln_add_to_code #(
           .FORMAT(PSUM_FORMAT),
           .SIGNIFICAND_BITS(PRODUCT_BITS),
-          .EXPONENT_BITS(PRODUCT_EXPONENT_BITS)
+          .EXPONENT_BITS(PRODUCT_EXPONENT_BITS),
+          .REGISTERED(SUM_REGISTERS != 0)
       ) add (
+          .clock,
+          .advance(sum_advance),
           .nan(product_nan),
           .infinite(product_infinite),
           .negative(product_negative),

@@ -3,7 +3,8 @@
 // the rounding of the exact sum. A sum of opposite numbers is +0; a sum of two zeros is -0 only if
 // both are; opposite infinities give NaN.
 //
-//   time       combinational
+//   time       combinational, or with REGISTERED one cycle: terms of a cycle with `advance` give the
+//              sum from the next cycle on, until the next such cycle
 //   C++ twin   kiln::Add (numerics/exact.h)
 module kiln_number_add #(
     parameter  int A_SIGNIFICAND_BITS = 48,
@@ -11,11 +12,14 @@ module kiln_number_add #(
     parameter  int B_SIGNIFICAND_BITS = 24,
     parameter  int B_EXPONENT_BITS = 9,
     parameter  int RESULT_BITS = 24,
+    parameter  bit REGISTERED = 1'b0,
     localparam int SIGNIFICAND_BITS =
         kiln_format_pkg::sum_bits(A_SIGNIFICAND_BITS, B_SIGNIFICAND_BITS, RESULT_BITS),
     localparam int EXPONENT_BITS =
         kiln_format_pkg::sum_exponent_bits(A_EXPONENT_BITS, B_EXPONENT_BITS, SIGNIFICAND_BITS)
 ) (
+    input  logic                        clock,
+    input  logic                        advance,
     input  logic                        a_nan,
     input  logic                        a_infinite,
     input  logic                        a_negative,
@@ -46,6 +50,7 @@ module kiln_number_add #(
   logic [PLACE_BITS-1:0] places;
   logic [$clog2(SIGNIFICAND_BITS)-1:0] cancelled;
   logic [SIGNIFICAND_BITS-1:0] sum;
+  logic unused_carry;
 
   assign a_zero = a_significand == '0;
   assign b_zero = b_significand == '0;
@@ -74,33 +79,56 @@ module kiln_number_add #(
   );
 
   assign subtract = a_negative != b_negative;
-  assign sum = {1'b0, greater} + (subtract ? -{1'b0, aligned} : {1'b0, aligned});
+  // One adder: the lowest bit carries the one that a two's complement needs.
+  assign {sum, unused_carry} =
+      {1'b0, greater, 1'b1} + {{1'b0, aligned} ^ {SIGNIFICAND_BITS{subtract}}, subtract};
+
+  logic sum_nan, sum_infinite, sum_negative;
+  assign sum_nan = a_nan || b_nan || (a_infinite && b_infinite && subtract);
+  assign sum_infinite = (a_infinite || b_infinite) && !sum_nan;
+  always_comb begin
+    if (a_infinite) sum_negative = a_negative;
+    else if (b_infinite) sum_negative = b_negative;
+    else sum_negative = greater_negative;
+  end
+
+  // The sum before it is normalised, with the signs of a number and of a zero.
+  localparam int STATE_BITS = 4 + EXPONENT_BITS + SIGNIFICAND_BITS;
+  logic [STATE_BITS-1:0] added, state;
+  logic number_negative, zero_negative;
+  logic signed [EXPONENT_BITS-1:0] raw_exponent;
+  logic [SIGNIFICAND_BITS-1:0] raw;
+  assign added = {
+    sum_nan, sum_infinite, sum_negative, a_negative && b_negative, greater_exponent, sum
+  };
+  if (REGISTERED) begin : g_register
+    always_ff @(posedge clock) begin
+      if (advance) state <= added;
+    end
+  end else begin : g_wire
+    wire unused_clock = &{1'b0, clock, advance};
+    assign state = added;
+  end
+  assign {nan, infinite, number_negative, zero_negative, raw_exponent, raw} = state;
+  assign negative = raw == '0 && !infinite ? zero_negative : number_negative;
+
   kiln_normalise #(.WIDTH(SIGNIFICAND_BITS)) normalise (
-      .in(sum),
+      .in(raw),
       .out(significand),
       .places(cancelled)
   );
-  assign exponent = greater_exponent + 1'b1 - EXPONENT_BITS'(signed'({1'b0, cancelled}));
-
-  assign nan = a_nan || b_nan || (a_infinite && b_infinite && subtract);
-  assign infinite = (a_infinite || b_infinite) && !nan;
-  always_comb begin
-    if (a_infinite) negative = a_negative;
-    else if (b_infinite) negative = b_negative;
-    else if (sum == '0) negative = a_negative && b_negative;
-    else negative = greater_negative;
-  end
+  assign exponent = raw_exponent + 1'b1 - EXPONENT_BITS'(signed'({1'b0, cancelled}));
 
 `ifndef SYNTHESIS
   logic finite;
   logic signed [31:0] whole_exponent;  // before it is cut to EXPONENT_BITS
   always_comb begin
     finite = !a_nan && !b_nan && !a_infinite && !b_infinite;
-    whole_exponent = 32'(greater_exponent) + 1 - signed'(32'(cancelled));
+    whole_exponent = 32'(raw_exponent) + 1 - signed'(32'(cancelled));
     places_within_width : assert (32'(places) <= TERM_BITS);
     // A difference is never below zero, because the greater magnitude comes first.
     greater_first : assert (!finite || !subtract || !sum[SIGNIFICAND_BITS-1]);
-    exponent_in_range : assert (!finite || sum == '0 || 32'(exponent) == whole_exponent);
+    exponent_in_range : assert (nan || infinite || raw == '0 || 32'(exponent) == whole_exponent);
   end
 `endif
 

@@ -15,6 +15,8 @@ module kiln_array_cluster #(
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
     parameter bit PRODUCT_ROUNDED = 1'b0,
+    parameter int unsigned ARRAY_PRODUCT_LATENCY = 0,  // see kiln_processing_element
+    parameter int unsigned ARRAY_SUM_LATENCY = 1,
     parameter int unsigned BLOCK_SIZE = 0,  // 0: no block scales; their ports are unused
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
     parameter int unsigned INPUT_BUFFER_WORDS = 1024,
@@ -161,6 +163,8 @@ module kiln_array_cluster #(
   kiln_array_sequencer #(
       .ARRAY_ROWS(ARRAY_ROWS),
       .ARRAY_COLUMNS(ARRAY_COLUMNS),
+      .PRODUCT_LATENCY(ARRAY_PRODUCT_LATENCY),
+      .SUM_LATENCY(ARRAY_SUM_LATENCY),
       .INPUT_BUFFER_WORDS(INPUT_BUFFER_WORDS),
       .ACCUMULATION_BUFFER_WORDS(ACCUMULATION_BUFFER_WORDS),
       .ACCUMULATION_BUFFER_BANKS(ACCUMULATION_BUFFER_BANKS)
@@ -221,6 +225,8 @@ module kiln_array_cluster #(
       .WEIGHT_FORMAT(WEIGHT_FORMAT),
       .PSUM_FORMAT(PSUM_FORMAT),
       .PRODUCT_ROUNDED(PRODUCT_ROUNDED),
+      .PRODUCT_LATENCY(ARRAY_PRODUCT_LATENCY),
+      .SUM_LATENCY(ARRAY_SUM_LATENCY),
       .PRECISIONS(PRECISIONS),
       .OTHER_INPUT_FORMATS(OTHER_INPUT_FORMATS),
       .OTHER_WEIGHT_FORMATS(OTHER_WEIGHT_FORMATS)
@@ -250,6 +256,8 @@ module kiln_array_cluster #(
         .ARRAY_ROWS(ARRAY_ROWS),
         .ARRAY_COLUMNS(ARRAY_COLUMNS),
         .WEIGHT_ROWS_PER_CYCLE(WEIGHT_ROWS_PER_CYCLE),
+        .PRODUCT_LATENCY(ARRAY_PRODUCT_LATENCY),
+        .SUM_LATENCY(ARRAY_SUM_LATENCY),
         .INPUT_BUFFER_WORDS(INPUT_BUFFER_WORDS),
         .WEIGHT_BUFFER_WORDS(WEIGHT_BUFFER_WORDS),
         .SCALE_FORMAT(SCALE_FORMAT)

@@ -8,10 +8,10 @@
 //                     asserted in s.
 //   pixel             For a pixel issued in cycle s, the input word is read in s (data in s + 1,
 //                     together with array_active and its control), the address goes to the
-//                     accumulation buffer in s + R + C - 1, and the psums arrive there in s + R +
-//                     C.
+//                     accumulation buffer in s + L - 1, and the psums arrive there in s + L =
+//                     s + PRODUCT_LATENCY + SUM_LATENCY * R + C.
 //   input_released    Asserted in the last cycle of the last pass that reads a fill.
-//   block_done        Asserted in cycle e - 1 + R + C, where e - 1 is the last cycle of the block's
+//   block_done        Asserted in cycle e - 1 + L, where e - 1 is the last cycle of the block's
 //                     last pass: all accumulators of the block can be read from the next cycle on.
 //
 // Tokens: input_filled and accumulation_released count from the cycle after the pulse on.
@@ -22,6 +22,8 @@
 module kiln_array_sequencer #(
     parameter int unsigned ARRAY_ROWS = 4,
     parameter int unsigned ARRAY_COLUMNS = 4,
+    parameter int unsigned PRODUCT_LATENCY = 0,  // see kiln_processing_element
+    parameter int unsigned SUM_LATENCY = 1,
     parameter int unsigned INPUT_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,
@@ -250,7 +252,8 @@ module kiln_array_sequencer #(
   end
 
   // The control beside the psums, one cycle before them.
-  localparam int unsigned LATENCY = ARRAY_ROWS + ARRAY_COLUMNS - 1;
+  localparam int unsigned LATENCY =
+      PRODUCT_LATENCY + SUM_LATENCY * ARRAY_ROWS + ARRAY_COLUMNS - 1;
   logic bank_of_block;
   if (ACCUMULATION_BUFFER_BANKS == 1) begin : g_one_bank
     assign bank_of_block = 1'b0;

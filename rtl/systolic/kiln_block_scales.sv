@@ -6,8 +6,9 @@
 //                 the scale is 1 (padding), whatever the code.
 //   weight_write  The scale of one column of a tile.
 //   pixel         Issued in cycle s (read_enable with the address that the input buffer receives);
-//                 `products` holds fp32(sx * sw) of all columns in s + R + C. sx (sw) is 1 if the
-//                 pixel's (tile's) instruction has no input_blocks (weight_blocks).
+//                 `products` holds fp32(sx * sw) of all columns in s + PRODUCT_LATENCY +
+//                 SUM_LATENCY * R + C. sx (sw) is 1 if the pixel's (tile's) instruction has no
+//                 input_blocks (weight_blocks).
 //   load          The scales of a tile are read in the first cycle T of its load (load_start); they
 //                 come into use with the pass that swaps the tile in.
 //
@@ -16,6 +17,8 @@ module kiln_block_scales #(
     parameter int unsigned ARRAY_ROWS = 4,
     parameter int unsigned ARRAY_COLUMNS = 4,
     parameter int unsigned WEIGHT_ROWS_PER_CYCLE = 1,
+    parameter int unsigned PRODUCT_LATENCY = 0,  // see kiln_processing_element
+    parameter int unsigned SUM_LATENCY = 1,
     parameter int unsigned INPUT_BUFFER_WORDS = 1024,
     parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
@@ -56,7 +59,8 @@ module kiln_block_scales #(
   localparam int unsigned PLACES = 2 * TILES;
   localparam int unsigned PLACE_BITS = $clog2(PLACES);
   // A pixel's scales are multiplied in the cycle before the product is used.
-  localparam int unsigned LATENCY = ARRAY_ROWS + ARRAY_COLUMNS - 1;
+  localparam int unsigned LATENCY =
+      PRODUCT_LATENCY + SUM_LATENCY * ARRAY_ROWS + ARRAY_COLUMNS - 1;
   // Tiles between their load and their first pixel's product: at most those whose passes began in
   // the last LATENCY cycles, which are at least ROWS / WEIGHT_ROWS_PER_CYCLE cycles apart, and the
   // one in the shadow registers.

@@ -45,6 +45,10 @@ module kiln_depthwise_lanes #(
             .PSUM_FORMAT(PSUM_FORMAT),
             .PRODUCT_ROUNDED(PRODUCT_ROUNDED)
         ) multiply (
+            .clock(1'b0),
+            .product_advance(1'b0),
+            .sum_advance(1'b0),
+            .counts(1'b1),
             .x(inputs[(i*LANES+c)*INPUT_BITS+:INPUT_BITS]),
             .w(weights[(i*LANES+c)*WEIGHT_BITS+:WEIGHT_BITS]),
             .psum_in('0),
@@ -89,6 +93,10 @@ module kiln_depthwise_lanes #(
             .PSUM_FORMAT(PSUM_FORMAT),
             .PRODUCT_ROUNDED(PRODUCT_ROUNDED)
         ) multiply (
+            .clock(1'b0),
+            .product_advance(1'b0),
+            .sum_advance(1'b0),
+            .counts(1'b1),
             .x(inputs[(i*LANES+c)*INPUT_BITS+:INPUT_BITS]),
             .w(weights[(i*LANES+c)*WEIGHT_BITS+:WEIGHT_BITS]),
             .psum_in(before_tap),

@@ -29,6 +29,8 @@ module kiln_systolic #(
     parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter bit PRODUCT_ROUNDED = 1'b0,
+    parameter int unsigned ARRAY_PRODUCT_LATENCY = 0,  // cycles
+    parameter int unsigned ARRAY_SUM_LATENCY = 1,      // cycles
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
     // A signed float that fp32 can represent, rounded to nearest even.
@@ -625,6 +627,8 @@ module kiln_systolic #(
       .PSUM_FORMAT              (PSUM_FORMAT),
       .ACCUMULATION_FORMAT      (ACCUMULATION_FORMAT),
       .PRODUCT_ROUNDED          (PRODUCT_ROUNDED),
+      .ARRAY_PRODUCT_LATENCY    (ARRAY_PRODUCT_LATENCY),
+      .ARRAY_SUM_LATENCY        (ARRAY_SUM_LATENCY),
       .BLOCK_SIZE               (BLOCK_SIZE),
       .SCALE_FORMAT             (SCALE_FORMAT),
       .INPUT_BUFFER_WORDS       (INPUT_BUFFER_WORDS),

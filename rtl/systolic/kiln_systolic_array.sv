@@ -1,10 +1,11 @@
 // The systolic array: ARRAY_ROWS x ARRAY_COLUMNS processing elements, in which the weights stay in
 // place, with the skew registers at its edges.
-//   pixels      A word given in cycle t (active) is in row r, column c in cycle t + r + c; its sums
-//               of all columns are at `psums` in cycle t + ROWS + COLUMNS - 1.
+//   pixels      A word given in cycle t (active) is in row r, column c in cycle t + S * r + c, S =
+//               SUM_LATENCY; its sums of all columns are at `psums` in cycle t + PRODUCT_LATENCY +
+//               S * ROWS + COLUMNS - 1.
 //   weights     WEIGHT_ROWS_PER_CYCLE rows per cycle, step 0 first. The load of a step given in
 //               cycle t began at T = t - step. A row of the step, with r the row's number in the
-//               array, is in the shadow register of row r, column c from T + r + c + 1 on.
+//               array, is in the shadow register of row r, column c from T + S * r + c + 1 on.
 //   swap        Given with the first word of a pass: the pass uses the weights whose load began at
 //               least ROWS / WEIGHT_ROWS_PER_CYCLE cycles earlier; the next load may begin together
 //               with the pass.
@@ -24,7 +25,10 @@ module kiln_systolic_array #(
     parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter bit PRODUCT_ROUNDED = 1'b0,
+    parameter int unsigned PRODUCT_LATENCY = 0,  // see kiln_processing_element
+    parameter int unsigned SUM_LATENCY = 1,
     // derived, do not set
+    localparam int unsigned STAGES = PRODUCT_LATENCY + SUM_LATENCY,
     localparam int INPUT_BITS =
         kiln_format_pkg::most_bits(INPUT_FORMAT, OTHER_INPUT_FORMATS, PRECISIONS),
     localparam int WEIGHT_BITS =
@@ -50,9 +54,9 @@ module kiln_systolic_array #(
     output logic [                        ARRAY_COLUMNS*PSUM_BITS-1:0] psums
 );
   // Weights move down one bus for each column and each row of a step. The rows of a step arrive
-  // together but are needed one cycle after the other: bus j starts j cycles late, and waits
-  // WEIGHT_ROWS_PER_CYCLE - 1 cycles between the rows that it serves.
-  localparam int unsigned BUS_WAIT = WEIGHT_ROWS_PER_CYCLE - 1;
+  // together but are needed SUM_LATENCY cycles after each other: bus j starts as many cycles late for
+  // each row before it, and waits between the rows that it serves.
+  localparam int unsigned BUS_WAIT = SUM_LATENCY * WEIGHT_ROWS_PER_CYCLE - 1;
 
   for (genvar j = 0; j < WEIGHT_ROWS_PER_CYCLE; j++) begin : g_bus
     for (genvar s = 0; s < STEPS; s++) begin : g_step
@@ -66,7 +70,7 @@ module kiln_systolic_array #(
         assign step_in = g_bus[j].g_step[s-1].step;
       end
       kiln_pulse_delay #(
-          .CYCLES(s == 0 ? j : BUS_WAIT)
+          .CYCLES(s == 0 ? SUM_LATENCY * j : BUS_WAIT)
       ) wait_present (
           .clock,
           .reset,
@@ -75,7 +79,7 @@ module kiln_systolic_array #(
       );
       kiln_delay #(
           .WIDTH (STEP_BITS),
-          .CYCLES(s == 0 ? j : BUS_WAIT)
+          .CYCLES(s == 0 ? SUM_LATENCY * j : BUS_WAIT)
       ) wait_step (
           .clock,
           .in (step_in),
@@ -93,7 +97,7 @@ module kiln_systolic_array #(
         end
         kiln_delay #(
             .WIDTH (WEIGHT_BITS),
-            .CYCLES(s == 0 ? j + c : BUS_WAIT)
+            .CYCLES(s == 0 ? SUM_LATENCY * j + c : BUS_WAIT)
         ) wait_weight (
             .clock,
             .in (weight_in),
@@ -103,26 +107,32 @@ module kiln_systolic_array #(
     end
   end
 
+  // Columns whose control a row has: those of its elements, and those behind the last one.
+  localparam int unsigned LINE = ARRAY_COLUMNS + STAGES - 1;
+
   if (PRECISIONS == 1) begin : g_one_precision
     wire unused_precision = &{1'b0, precision};
   end
 
   for (genvar r = 0; r < ARRAY_ROWS; r++) begin : g_row
-    // The input of row r is delayed by r cycles, and by one more cycle in every column.
+    // The input of row r is delayed by S * r cycles, and by one more cycle in every column.
     logic [INPUT_BITS-1:0] activation;
     kiln_delay #(
         .WIDTH (INPUT_BITS),
-        .CYCLES(r)
+        .CYCLES(SUM_LATENCY * r)
     ) skew (
         .clock,
         .in (word[r*INPUT_BITS+:INPUT_BITS]),
         .out(activation)
     );
-    // {active, swap, multiply} at the left edge, and for all columns, with column c in bit c.
+    // {active, swap, multiply} at the left edge, and for all columns, with column c in bit c. The
+    // later stages of an element take the control that is in the columns to the right by then; the
+    // line goes on behind the last column for them.
     logic edge_active, edge_swap, edge_multiply, edge_load;
-    logic [ARRAY_COLUMNS-1:0] actives, swaps, multiplies, loads;
+    logic [LINE-1:0] actives, multiplies;
+    logic [ARRAY_COLUMNS-1:0] swaps, loads;
     kiln_pulse_delay #(
-        .CYCLES(r)
+        .CYCLES(SUM_LATENCY * r)
     ) skew_active (
         .clock,
         .reset,
@@ -131,7 +141,7 @@ module kiln_systolic_array #(
     );
     kiln_delay #(
         .WIDTH (2),
-        .CYCLES(r)
+        .CYCLES(SUM_LATENCY * r)
     ) skew_pixel (
         .clock,
         .in ({swap, multiply[r]}),
@@ -141,41 +151,47 @@ module kiln_systolic_array #(
         g_bus[r%WEIGHT_ROWS_PER_CYCLE].g_step[r/WEIGHT_ROWS_PER_CYCLE].step ==
             STEP_BITS'(r / WEIGHT_ROWS_PER_CYCLE);
     // The pixels' precisions, with column c at index c.
-    logic [ARRAY_COLUMNS*PRECISION_BITS-1:0] precisions;
+    logic [LINE*PRECISION_BITS-1:0] precisions;
     if (PRECISIONS == 1) begin : g_one_precision
       assign precisions = '0;
     end else begin : g_precisions
       logic [PRECISION_BITS-1:0] edge_precision;
       kiln_delay #(
           .WIDTH (PRECISION_BITS),
-          .CYCLES(r)
+          .CYCLES(SUM_LATENCY * r)
       ) skew_precision (
           .clock,
           .in (precision),
           .out(edge_precision)
       );
-      if (ARRAY_COLUMNS == 1) begin : g_edge
+      if (LINE == 1) begin : g_edge
         assign precisions = edge_precision;
       end else begin : g_line
-        logic [(ARRAY_COLUMNS-1)*PRECISION_BITS-1:0] line;
+        logic [(LINE-1)*PRECISION_BITS-1:0] line;
         assign precisions = {line, edge_precision};
-        always_ff @(posedge clock) line <= precisions[(ARRAY_COLUMNS-1)*PRECISION_BITS-1:0];
+        always_ff @(posedge clock) line <= precisions[(LINE-1)*PRECISION_BITS-1:0];
+      end
+    end
+    if (LINE == 1) begin : g_one_stage
+      assign {actives, multiplies} = {edge_active, edge_multiply};
+    end else begin : g_stages
+      logic [LINE-2:0] active_line, multiply_line;
+      assign actives = {active_line, edge_active};
+      assign multiplies = {multiply_line, edge_multiply};
+      always_ff @(posedge clock) begin
+        active_line   <= reset ? '0 : actives[LINE-2:0];
+        multiply_line <= multiplies[LINE-2:0];
       end
     end
     if (ARRAY_COLUMNS == 1) begin : g_one_column
-      assign {actives, swaps, multiplies, loads} = {edge_active, edge_swap, edge_multiply,
-          edge_load};
+      assign {swaps, loads} = {edge_swap, edge_load};
     end else begin : g_columns
-      logic [ARRAY_COLUMNS-2:0] active_line, swap_line, multiply_line, load_line;
-      assign actives = {active_line, edge_active};
+      logic [ARRAY_COLUMNS-2:0] swap_line, load_line;
       assign swaps = {swap_line, edge_swap};
-      assign multiplies = {multiply_line, edge_multiply};
       assign loads = {load_line, edge_load};
       always_ff @(posedge clock) begin
-        active_line   <= reset ? '0 : actives[ARRAY_COLUMNS-2:0];
-        load_line     <= reset ? '0 : loads[ARRAY_COLUMNS-2:0];
-        swap_line     <= swaps[ARRAY_COLUMNS-2:0];
-        multiply_line <= multiplies[ARRAY_COLUMNS-2:0];
+        load_line <= reset ? '0 : loads[ARRAY_COLUMNS-2:0];
+        swap_line <= swaps[ARRAY_COLUMNS-2:0];
       end
     end
 
@@ -197,15 +213,17 @@ module kiln_systolic_array #(
           .WEIGHT_FORMAT(WEIGHT_FORMAT),
           .PSUM_FORMAT(PSUM_FORMAT),
           .PRODUCT_ROUNDED(PRODUCT_ROUNDED),
+          .PRODUCT_LATENCY(PRODUCT_LATENCY),
+          .SUM_LATENCY(SUM_LATENCY),
           .PRECISIONS(PRECISIONS),
           .OTHER_INPUT_FORMATS(OTHER_INPUT_FORMATS),
           .OTHER_WEIGHT_FORMATS(OTHER_WEIGHT_FORMATS)
       ) element (
           .clock,
-          .active        (actives[c]),
+          .active        (actives[c+:STAGES]),
           .swap          (swaps[c]),
-          .multiply      (multiplies[c]),
-          .precision     (precisions[c*PRECISION_BITS+:PRECISION_BITS]),
+          .multiply      (multiplies[c+:STAGES]),
+          .precision     (precisions[c*PRECISION_BITS+:STAGES*PRECISION_BITS]),
           .load          (loads[c]),
           .activation_in (left),
           .activation_out(right),

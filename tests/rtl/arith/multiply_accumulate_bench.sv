@@ -38,6 +38,10 @@ module multiply_accumulate_bench #(
             .PSUM_FORMAT(PSUM),
             .PRODUCT_ROUNDED(j == 2 && i % 5 >= 3)
         ) unit (
+            .clock(1'b0),
+            .product_advance(1'b0),
+            .sum_advance(1'b0),
+            .counts(1'b1),
             .x(x[kiln_format_pkg::bits(INPUT)-1:0]),
             .w(w[kiln_format_pkg::bits(WEIGHT)-1:0]),
             .psum_in(psum[BITS-1:0]),

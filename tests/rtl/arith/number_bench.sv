@@ -95,6 +95,8 @@ module number_bench #(
           .B_EXPONENT_BITS(EXPONENT),
           .RESULT_BITS(SIGNIFICAND)
       ) add (
+          .clock(1'b0),
+          .advance(1'b0),
           .a_nan(x_nan),
           .a_infinite(x_infinite),
           .a_negative(x_negative),
@@ -121,6 +123,8 @@ module number_bench #(
             .SIGNIFICAND_BITS(SIGNIFICAND),
             .EXPONENT_BITS(EXPONENT)
         ) add_to_code (
+            .clock(1'b0),
+            .advance(1'b0),
             .nan(x_nan),
             .infinite(x_infinite),
             .negative(x_negative),

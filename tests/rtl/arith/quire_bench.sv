@@ -28,6 +28,10 @@ module quire_bench #(
         .WEIGHT_FORMAT(WEIGHT),
         .PSUM_FORMAT(QUIRE)
     ) multiply_accumulate (
+        .clock(1'b0),
+        .product_advance(1'b0),
+        .sum_advance(1'b0),
+        .counts(1'b1),
         .x(x[kiln_format_pkg::bits(INPUT)-1:0]),
         .w(w[kiln_format_pkg::bits(WEIGHT)-1:0]),
         .psum_in(clear ? '0 : sum),

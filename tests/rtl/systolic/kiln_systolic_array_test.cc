@@ -5,8 +5,11 @@
 
 #include "Varray_2x8.h"
 #include "Varray_4x4.h"
+#include "Varray_4x4_product.h"
 #include "Varray_8x2.h"
 #include "Varray_precisions.h"
+#include "Varray_precisions_1_2.h"
+#include "Varray_precisions_0_2.h"
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/mac.h"
 #include "tests/rtl/support.h"
@@ -17,7 +20,10 @@ namespace {
 struct Shape {
   int rows, columns, rows_per_cycle;
   std::vector<MacRule> rules;  // one a precision
+  int product_latency = 0, sum_latency = 1;
   int steps() const { return rows / rows_per_cycle; }
+  // From a word to its sums.
+  int latency() const { return product_latency + sum_latency * rows + columns - 1; }
 };
 
 MacRule RuleOf(const char* input, const char* weight, const char* sums) {
@@ -93,12 +99,12 @@ Schedule RandomSchedule(const Shape& shape, int passes, int64_t most_gap, Random
         }
       }
       schedule.pixels[start + i] = {i == 0, valid_rows, word, precision};
-      schedule.psums[start + i + shape.rows + shape.columns - 1] = std::move(psums);
+      schedule.psums[start + i + shape.latency()] = std::move(psums);
     }
     load_at = std::max(load_at + shape.steps(), start);
     free_at = start + pixels;
   }
-  schedule.end = free_at + shape.rows + shape.columns;
+  schedule.end = free_at + shape.latency() + 1;
   return schedule;
 }
 
@@ -150,6 +156,18 @@ TEST(SystolicArray, ChangesItsPrecisionFromPassToPass) {
   for (uint64_t seed = 1; seed <= 6; ++seed) {
     GivesTheSumsInOrderAndInTime<Varray_precisions>({2, 4, 1, ThreeRules()}, seed % 2 == 0 ? 0 : 3,
                                                     seed);
+  }
+}
+
+// Registers behind the products and within the sums change the time of the sums, but no bit.
+TEST(SystolicArray, TakesLongerForProductsAndSums) {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    const int64_t most_gap = seed % 2 == 0 ? 0 : 3;
+    GivesTheSumsInOrderAndInTime<Varray_4x4_product>({4, 4, 2, {Int8Rule()}, 1, 1}, most_gap, seed);
+    GivesTheSumsInOrderAndInTime<Varray_precisions_1_2>({4, 3, 2, ThreeRules(), 1, 2}, most_gap,
+                                                        seed);
+    GivesTheSumsInOrderAndInTime<Varray_precisions_0_2>({4, 1, 4, ThreeRules(), 0, 2},
+                                                              most_gap, seed);
   }
 }
 

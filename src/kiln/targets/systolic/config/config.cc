@@ -179,6 +179,12 @@ void SetDefaultSums(Config* config) {
   config->accumulation_format = *FindFormat(whole && config->block_size == 0 ? "int32" : "fp32");
 }
 
+void SetDefaultArrayLatencies(Config* config) {
+  const bool whole = config->psum_format.is_integer();
+  config->array_product_latency = whole ? 0 : 1;
+  config->array_sum_latency = whole || config->quire ? 1 : 2;
+}
+
 int LeastFunctionLatency(const Config& config) {
   if (!IsShortFloat(config.vector_format)) return 0;
   if (config.present_stages(config.vector_function_stages) == 0) return 0;
@@ -273,6 +279,14 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   reader.ReadTo("scale_format");
   if (const auto fault = FindFormatFault(c)) root.Fail(fault->key, fault->fault, fault->remedy);
 
+  SetDefaultArrayLatencies(&c);
+  reader.ReadTo("array_sum_latency");
+  if (c.array_sum_latency > 1 && (c.psum_format.is_integer() || c.quire)) {
+    root.Fail("array_sum_latency",
+              fmt::format("{} cycles for {} sums", c.array_sum_latency,
+                          c.quire ? "exact" : "integer"),
+              "1");
+  }
   reader.ReadTo("weight_buffer_words");
   if (c.weight_buffer_words < c.array_rows) {
     root.Fail("weight_buffer_words",

@@ -94,6 +94,11 @@ struct Config {
   int block_size = 0;
   Format scale_format = *FindFormat("e8m0");  // format of the block scales
 
+  // Cycles of a processing element from operands to product (0 or 1) and of an addition to the sum
+  // from above (1 or 2; 2 with float sums only): SetDefaultArrayLatencies. Neither changes a bit.
+  int array_product_latency = 0;
+  int array_sum_latency = 1;
+
   // Buffers, in words per bank. An input word is array_rows codes, a weight word array_columns
   // codes (one row of a tile), an accumulation word array_columns accumulators. The input and
   // weight buffers have two banks each.
@@ -202,6 +207,10 @@ float UnitOf(const Format& operand, const Config& config);
 // Sets psum_format and accumulation_format to the defaults above (integers if all pairs are
 // integers), given the operand formats and block size that the config has.
 void SetDefaultSums(Config* config);
+
+// Sets array_product_latency and array_sum_latency to 0 and 1 for integer sums, 1 and 1 for a quire,
+// and 1 and 2 for other sums.
+void SetDefaultArrayLatencies(Config* config);
 
 // Returns the least vector_function_latency of a design point: in a short float format
 // (numerics/function_unit.h) a function takes six cycles of a stage, or five if the arguments have

@@ -368,8 +368,9 @@ int64_t DepthwiseCycles(const Instruction& instruction, const Config& config, co
 }
 
 int64_t SettleCycles(const Instruction& instruction, const Config& config) {
-  return instruction.opcode == Opcode::kDepthwise ? config.array_columns
-                                                  : config.array_rows + config.array_columns;
+  if (instruction.opcode == Opcode::kDepthwise) return config.array_columns;
+  return config.array_product_latency + int64_t{config.array_sum_latency} * config.array_rows +
+         config.array_columns;
 }
 
 int64_t LeastPackedWordBeats(const Instruction& instruction, const Config& config,
