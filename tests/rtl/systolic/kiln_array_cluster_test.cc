@@ -12,6 +12,7 @@
 #include "Varray_cluster_8x4.h"
 #include "Varray_cluster_8x4_netlist.h"
 #include "Varray_cluster_e4m3.h"
+#include "Varray_cluster_latencies.h"
 #include "Varray_cluster_scaled.h"
 #include "kiln/targets/systolic/isa/timing.h"
 #include "tests/rtl/support.h"
@@ -564,6 +565,22 @@ TEST(ArrayCluster, FollowsTheCycleLevelInRoundedSums) {
   for (uint64_t seed = 1; seed <= 12 && !HasFailure(); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     FollowsTheCycleLevel<Varray_cluster_e4m3>(config, seed);
+  }
+}
+
+TEST(ArrayCluster, FollowsTheCycleLevelWithLatencies) {
+  Config config = Sides(4, 4, 1, 2);
+  config.input_format = *FindFormat("e4m3");
+  config.weight_format = *FindFormat("posit8_1");
+  config.psum_format = *FindFormat("bf16");
+  config.accumulation_format = *FindFormat("fp32");
+  config.block_size = 8;
+  systolic::SetDefaultArrayLatencies(&config);
+  ASSERT_EQ(config.array_product_latency, 1);
+  ASSERT_EQ(config.array_sum_latency, 2);
+  for (uint64_t seed = 1; seed <= 12 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    FollowsTheCycleLevel<Varray_cluster_latencies>(config, seed);
   }
 }
 
