@@ -8,8 +8,8 @@
 #include "Varray_4x4_product.h"
 #include "Varray_8x2.h"
 #include "Varray_precisions.h"
-#include "Varray_precisions_1_2.h"
 #include "Varray_precisions_0_2.h"
+#include "Varray_precisions_1_2.h"
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/mac.h"
 #include "tests/rtl/support.h"
@@ -166,8 +166,8 @@ TEST(SystolicArray, TakesLongerForProductsAndSums) {
     GivesTheSumsInOrderAndInTime<Varray_4x4_product>({4, 4, 2, {Int8Rule()}, 1, 1}, most_gap, seed);
     GivesTheSumsInOrderAndInTime<Varray_precisions_1_2>({4, 3, 2, ThreeRules(), 1, 2}, most_gap,
                                                         seed);
-    GivesTheSumsInOrderAndInTime<Varray_precisions_0_2>({4, 1, 4, ThreeRules(), 0, 2},
-                                                              most_gap, seed);
+    GivesTheSumsInOrderAndInTime<Varray_precisions_0_2>({4, 1, 4, ThreeRules(), 0, 2}, most_gap,
+                                                        seed);
   }
 }
 

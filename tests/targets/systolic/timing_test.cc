@@ -152,6 +152,10 @@ TEST(StepTime, DepthwiseStepsCountTapsAndChannels) {
   EXPECT_EQ(SettleCycles(in, config), 8);
   in.opcode = Opcode::kMatrix;
   EXPECT_EQ(SettleCycles(in, config), 24);
+  Config later = config;
+  later.array_product_latency = 1;
+  later.array_sum_latency = 2;  // once a row
+  EXPECT_EQ(SettleCycles(in, later), 1 + 2 * config.array_rows + config.array_columns);
 }
 
 TEST(StepTime, DrainsAndParametersCountEveryColumnTileOfTheBlock) {

@@ -282,10 +282,10 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   SetDefaultArrayLatencies(&c);
   reader.ReadTo("array_sum_latency");
   if (c.array_sum_latency > 1 && (c.psum_format.is_integer() || c.quire)) {
-    root.Fail("array_sum_latency",
-              fmt::format("{} cycles for {} sums", c.array_sum_latency,
-                          c.quire ? "exact" : "integer"),
-              "1");
+    root.Fail(
+        "array_sum_latency",
+        fmt::format("{} cycles for {} sums", c.array_sum_latency, c.quire ? "exact" : "integer"),
+        "1");
   }
   reader.ReadTo("weight_buffer_words");
   if (c.weight_buffer_words < c.array_rows) {

@@ -61,13 +61,17 @@ Features RealElement(const Parameters& p, const Fitted&) {
   const double exponent = std::max(a.exponent_bits, b.exponent_bits) + 2;
   const RealSum adder(rounded ? s.significand_bits : product, rounded ? s.exponent_bits : exponent,
                       sum);
+  // A number is three flags, exponent and significand; half a sum has a fourth flag.
+  const double product_registers = p.Number("PRODUCT_LATENCY", 0) * (3 + exponent + product);
+  const double sum_registers =
+      (p.Number("SUM_LATENCY", 1) - 1) * (4 + adder.exponent_bits + adder.width);
   return {
       {"element", 1},
       {"pairs of significand bits", static_cast<double>(a.significand_bits) * b.significand_bits},
       {"width of the sum", adder.width},
       {"places of the sum's shifters", ShifterArea(adder.width)},
       {"exponent bits", adder.exponent_bits},
-      {"register bits", static_cast<double>(x.bits + 2 * w.bits + sum.bits)},
+      {"register bits", x.bits + 2 * w.bits + sum.bits + product_registers + sum_registers},
       {"significand bits of the psum", static_cast<double>(s.significand_bits)},
       {"posit places", PositPlaces(x) + PositPlaces(w)},
       {"float places", FloatPlaces(x) + FloatPlaces(w)},
@@ -83,16 +87,20 @@ Features Skew(const Parameters& p, const Fitted&) {
   const auto rows = static_cast<double>(p.Number("ARRAY_ROWS", 4));
   const auto columns = static_cast<double>(p.Number("ARRAY_COLUMNS", 4));
   const auto buses = static_cast<double>(p.Number("WEIGHT_ROWS_PER_CYCLE", 1));
-  const double steps = rows / buses;
-  const double weight_cycles = columns * buses * (buses - 1) / 2 +
+  // Cycles from row to row, and columns of control for the later stages of the last elements.
+  const auto slope = static_cast<double>(p.Number("SUM_LATENCY", 1));
+  const double stages = static_cast<double>(p.Number("PRODUCT_LATENCY", 0)) + slope;
+  const double steps = rows / buses, wait = slope * buses - 1;
+  const double weight_cycles = columns * slope * buses * (buses - 1) / 2 +
                                buses * columns * (columns - 1) / 2 +
-                               buses * columns * (steps - 1) * (buses - 1);
-  const double data = p.FormatOf("INPUT_FORMAT").bits * rows * (rows - 1) / 2 +
+                               buses * columns * (steps - 1) * wait;
+  const double data = p.FormatOf("INPUT_FORMAT").bits * slope * rows * (rows - 1) / 2 +
                       p.FormatOf("PSUM_FORMAT", "int32").bits * columns * (columns - 1) / 2 +
                       p.FormatOf("WEIGHT_FORMAT").bits * weight_cycles;
-  const double step_cycles = buses * (buses - 1) / 2 + buses * (steps - 1) * (buses - 1);
+  const double step_cycles = slope * buses * (buses - 1) / 2 + buses * (steps - 1) * wait;
   return {{"data bits", data},
-          {"control bits", rows * 4 * (columns - 1) + 3 * rows * (rows - 1) / 2 +
+          {"control bits", rows * (4 * (columns - 1) + 2 * (stages - 1)) +
+                               3 * slope * rows * (rows - 1) / 2 +
                                step_cycles * (1 + CountedBits(steps))},
           {"rows", rows},
           {"array", 1}};

@@ -101,8 +101,10 @@ ModuleParameters WidestFormatsOf(const Config& c) {
 std::vector<ModuleInstances> Elements(const Config& c) {
   std::vector<ModuleInstances> elements;
   for (int p = 0; p < c.precisions(); ++p) {
-    elements.push_back(
-        {"kiln_processing_element", FormatsOf(AtPrecision(c, p)), c.macs_per_cycle()});
+    ModuleParameters element = FormatsOf(AtPrecision(c, p));
+    element.Set("PRODUCT_LATENCY", c.array_product_latency);
+    element.Set("SUM_LATENCY", c.array_sum_latency);
+    elements.push_back({"kiln_processing_element", element, c.macs_per_cycle()});
   }
   return elements;
 }
@@ -119,6 +121,7 @@ UnitParts Array(const Config& c) {
   ModuleParameters skew = WidestFormatsOf(c);
   skew.Set("ARRAY_ROWS", c.array_rows).Set("ARRAY_COLUMNS", c.array_columns);
   skew.Set("WEIGHT_ROWS_PER_CYCLE", c.weight_rows_per_cycle);
+  skew.Set("PRODUCT_LATENCY", c.array_product_latency).Set("SUM_LATENCY", c.array_sum_latency);
   ModuleParameters sequencer = skew;
   sequencer.Set("INPUT_BUFFER_WORDS", c.input_buffer_words);
   sequencer.Set("ACCUMULATION_BUFFER_WORDS", c.accumulation_buffer_words);
