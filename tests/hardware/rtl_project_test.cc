@@ -176,7 +176,7 @@ done
   int64_t NumberOfRuns() const { return std::ssize(ReadFile(Runs()).value_or("")) / 4; }
   // What the program prints that a build returns.
   std::string Prints(bool trace = false) {
-    const auto program = BuildSimulation(Design(), trace, cache_);
+    const auto program = BuildSimulation(Design(), {.trace = trace}, cache_);
     EXPECT_TRUE(program.ok()) << program.status();
     if (!program.ok()) return "";
     const fs::path log = folder_.path() / "printed";

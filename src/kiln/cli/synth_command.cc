@@ -58,9 +58,10 @@ class SynthCommand final : public Command {
         ->type_name("HOW")
         ->capture_default_str();
     cells_->add_flag("--no-timing", no_timing_, "Areas alone, without OpenSTA");
-    app.add_option("--keep", keep_,
-                   "Keep scripts, logs and the netlist in this folder; another run there maps only "
-                   "what is new")
+    app.add_option(
+           "--keep", keep_,
+           "Keep scripts, logs and the netlist in this folder, with the models to simulate it; "
+           "another run there maps only what is new")
         ->type_name("FOLDER");
     app.add_option("--jobs", options_.jobs, "Modules to map at once; results are the same")
         ->check(InRange(1, 256))
@@ -87,6 +88,7 @@ class SynthCommand final : public Command {
     KILN_ASSIGN_OR_RETURN(options_.parameters, hardware::ParseParameters(parameters_));
     if (!liberty_.empty()) options_.liberty = liberty_;
     options_.timing = !no_timing_;
+    options_.models = !keep_.empty() && options_.fpga.empty();
     options_.memories =
         memories_ == "count" ? hardware::Memories::kCount : hardware::Memories::kRegisters;
 

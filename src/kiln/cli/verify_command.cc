@@ -1,5 +1,5 @@
 // The command `kiln verify`: simulates the emitted hardware in Verilator and compares it with the
-// functional and the cycle level.
+// functional and the cycle level. With --netlist the hardware is its netlist of standard cells.
 #include <fmt/format.h>
 #include <CLI/App.hpp>
 #include <algorithm>
@@ -34,6 +34,9 @@ class VerifyCommand final : public Command {
         ->capture_default_str();
     app.add_option("--emit", rtl_.folder, "Keep the design and its simulation in this folder")
         ->type_name("FOLDER");
+    app.add_flag("--netlist", rtl_.netlist,
+                 "Simulate the netlist of standard cells that `kiln synth` maps, in place of the "
+                 "SystemVerilog");
     const auto memory =
         app.add_option_group("Memory", "Other than ideal: bits are compared, cycles are not");
     memory
@@ -69,7 +72,9 @@ class VerifyCommand final : public Command {
     app.add_option("--json", json_, "What was found, as JSON; - is standard output")
         ->type_name("FILE");
     app.footer(
-        "Needs verilator, make and clang++-19. Without --data, images are noise.\n"
+        "Needs verilator, make and clang++-19; --netlist also yosys and qflow-tech-osu018, and "
+        "minutes "
+        "for small machines. Without --data, images are noise.\n"
         "Example:\n  kiln verify models/demo_fashion_mnist.onnx --on systolic-int8-8x8 --limit 2 "
         "\\\n"
         "    --data /usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz\n"
@@ -137,6 +142,10 @@ class VerifyCommand final : public Command {
     report->images = images;
     report->seed = rtl_.seed;
     report->notes = compiled.report.notes;
+    if (rtl_.netlist) {
+      report->notes.emplace_back(
+          "the rtl level is the netlist of standard cells that `kiln synth` maps");
+    }
     report->untimed_reason = compiled.accelerator->UntimedReason(rtl_);
     report->timed = report->untimed_reason.empty();
     KILN_ASSIGN_OR_RETURN(const RunResult functional,

@@ -14,6 +14,7 @@
 #include "kiln/hardware/file_list.h"
 #include "kiln/hardware/filled_folder.h"
 #include "kiln/hardware/folder_lock.h"
+#include "kiln/hardware/gate_level.h"
 #include "kiln/hardware/synthesis_flow.h"
 #include "kiln/hardware/verilog_text.h"
 #include "kiln/support/budgets.h"
@@ -91,21 +92,30 @@ constexpr char kBuild[] = "build";
 // A project's files by their name below its folder.
 using ProjectFiles = std::vector<std::pair<std::string, std::string>>;
 
-// Returns whether a project's Makefile or the compilers read the file.
-bool IsSource(const std::string& file) {
+// Returns whether a project's Makefile or the compilers read the file. A netlist also depends on the
+// contents of memories, which the simulation of the sources reads when it runs.
+bool IsSource(const std::string& file, const SimulationKind& kind) {
+  if (kind.netlist && file.starts_with(fmt::format("{}/", kContentsFolder))) return true;
   static const std::set<fs::path> kExtensions = {".sv", ".h", ".cc", ".vlt", ".f", ".mk"};
   return file == "Makefile" || kExtensions.contains(fs::path(file).extension());
 }
 
 // Returns the sources of the simulation. The arguments of `make sim` in design.mk are left out,
 // because the program does not depend on them.
-SimulationSources SourcesOfSimulation(const ProjectFiles& files) {
+SimulationSources SourcesOfSimulation(const ProjectFiles& files, const SimulationKind& kind) {
   SimulationSources sources;
   for (const auto& [file, text] : files) {
-    if (IsSource(file))
+    if (IsSource(file, kind))
       sources[file] = file == kSettings ? text.substr(0, text.find(kArguments)) : text;
   }
   return sources;
+}
+
+// Returns the synthesis of a simulation of a netlist, and nothing for other simulations.
+StatusOr<std::optional<Preparation>> PreparationOf(const SimulationKind& kind) {
+  if (!kind.netlist) return std::nullopt;
+  KILN_ASSIGN_OR_RETURN(Preparation gates, GateLevel());
+  return gates;
 }
 
 // Copies a simulation to the place where make would build it in the project's folder, so that make
@@ -320,19 +330,22 @@ Status AddToRtlProject(const fs::path& folder, const std::string& name, const st
   return WriteBelow(folder, name, text);
 }
 
-StatusOr<fs::path> BuildSimulation(const RtlProject& project, bool trace, SimulationCache& cache) {
+StatusOr<fs::path> BuildSimulation(const RtlProject& project, const SimulationKind& kind,
+                                   SimulationCache& cache) {
   KILN_ASSIGN_OR_RETURN(const ProjectFiles files, FilesOf(project));
-  return cache.ProgramOf(SourcesOfSimulation(files), trace);
+  KILN_ASSIGN_OR_RETURN(const std::optional<Preparation> prepare, PreparationOf(kind));
+  return cache.ProgramOf(SourcesOfSimulation(files, kind), kind.trace, {}, prepare);
 }
 
-StatusOr<fs::path> BuildSimulation(const fs::path& folder, bool trace, SimulationCache& cache) {
+StatusOr<fs::path> BuildSimulation(const fs::path& folder, const SimulationKind& kind,
+                                   SimulationCache& cache) {
   const fs::path build = folder / kBuild;
   KILN_RETURN_IF_ERROR(CheckNoLink(folder, kBuild));
   KILN_RETURN_IF_ERROR(CheckOnlyFiles(build));
   ProjectFiles files;
   std::string top;
   for (const std::string& file : EmittedFiles(folder)) {
-    if (!IsSource(file)) continue;
+    if (!IsSource(file, kind)) continue;
     KILN_RETURN_IF_ERROR(CheckNoLink(folder, file));
     KILN_ASSIGN_OR_RETURN(std::string text, ReadFile(folder / file));
     if (file == kSettings) top = text.substr(0, text.find('\n')).substr(sizeof kTop - 1);
@@ -343,10 +356,13 @@ StatusOr<fs::path> BuildSimulation(const fs::path& folder, bool trace, Simulatio
   if (error)
     return ErrorAt(folder.string(), "", "cannot be written: " + error.message(),
                    "name a new folder");
-  KILN_ASSIGN_OR_RETURN(fs::path program,
-                        cache.ProgramOf(SourcesOfSimulation(files), trace, build / "build.log"));
+  KILN_ASSIGN_OR_RETURN(const std::optional<Preparation> prepare, PreparationOf(kind));
+  KILN_ASSIGN_OR_RETURN(
+      fs::path program,
+      cache.ProgramOf(SourcesOfSimulation(files, kind), kind.trace, build / "build.log", prepare));
+  if (kind.netlist) return program;
   KILN_ASSIGN_OR_RETURN(const FolderLock lock, FolderLock::Take(build));
-  KILN_RETURN_IF_ERROR(CopyProgram(program, top, build, trace));
+  KILN_RETURN_IF_ERROR(CopyProgram(program, top, build, kind.trace));
   return program;
 }
 

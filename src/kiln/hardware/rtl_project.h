@@ -61,17 +61,26 @@ Status WriteRtlProject(const RtlProject& project, const std::filesystem::path& f
 Status AddToRtlProject(const std::filesystem::path& folder, const std::string& name,
                        const std::string& text);
 
-// Returns the program of a project's simulation from the cache, building it if necessary. With
-// `trace` it can record waveforms. Errors: those of SimulationCache::ProgramOf.
-StatusOr<std::filesystem::path> BuildSimulation(const RtlProject& project, bool trace = false,
+// The kind of a simulation.
+struct SimulationKind {
+  bool trace = false;  // whether it can record waveforms
+  // Whether the design is simulated as a netlist of standard cells (gate_level.h) rather than from
+  // its sources.
+  bool netlist = false;
+};
+// Returns the program of a project's simulation from the cache, building it if necessary. Errors:
+// those of SimulationCache::ProgramOf and, with `netlist`, of GateLevel.
+StatusOr<std::filesystem::path> BuildSimulation(const RtlProject& project,
+                                                const SimulationKind& kind = {},
                                                 SimulationCache& cache = SimulationCache::Shared());
 
 // Does the same for a project that this process has written to `folder`. Other files in the folder
 // are ignored, and no program in it is run. The log of make and a copy of the program are written
-// to build/ below it, so that `make sim` does not build the program again. Further error: something
-// below build/ is neither a regular file nor a folder.
+// to build/ below it, so that `make sim` does not build the program again; a program of a netlist
+// is not copied, because `make sim` builds from the sources. Further error: something below build/
+// is neither a regular file nor a folder.
 StatusOr<std::filesystem::path> BuildSimulation(const std::filesystem::path& folder,
-                                                bool trace = false,
+                                                const SimulationKind& kind = {},
                                                 SimulationCache& cache = SimulationCache::Shared());
 
 // Returns the packages of the library as paths relative to it, each after those it uses: those of

@@ -117,7 +117,11 @@ class RtlilParser {
   Status Inside(std::string_view line, std::string_view trimmed, std::string_view word) {
     const bool of_module = line.size() - trimmed.size() == 2;
     if (word == "process") return absl::InternalError("RTLIL: a module has processes");
-    if (word == "parameter" && of_module) return OkStatus();  // already evaluated by Yosys
+    if (word == "parameter" && of_module) {
+      const std::string_view rest = After(word, trimmed), name = FirstWord(rest);
+      module_->parameters.emplace_back(Plain(name), std::string(After(name, rest)));
+      return OkStatus();
+    }
     module_->body += std::exchange(attributes_, "");
     if (word == "cell") {
       const std::string_view rest = After(word, trimmed), type = FirstWord(rest);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kiln/support/status.h"
@@ -22,8 +23,11 @@ struct RtlilModule {
     size_t at = 0;       // offset in the body of the module's name, in the notation of the text
     std::string module;  // its key in RtlilDesign
   };
-  std::string attributes;           // lines before the module
-  std::vector<std::string> ports;   // the lines of port wires: "wire width 8 input 1 \a"
+  std::string attributes;          // lines before the module
+  std::vector<std::string> ports;  // the lines of port wires: "wire width 8 input 1 \a"
+  // The parameters that the module was specialised for: names and values in RTLIL's notation, "8"
+  // or "4'0110". The body does not depend on them any more.
+  std::vector<std::pair<std::string, std::string>> parameters;
   std::string body;                 // all lines, including those of ports
   std::vector<Instance> instances;  // in order of their offsets
 };

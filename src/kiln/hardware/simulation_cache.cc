@@ -40,7 +40,8 @@ std::string VersionOf(const char* tool) {
 }
 
 // Returns the name of an entry: a digest of everything that the program depends on.
-std::string KeyOf(const SimulationSources& sources, bool trace) {
+std::string KeyOf(const SimulationSources& sources, bool trace,
+                  const std::optional<Preparation>& prepare) {
   std::string all;
   const auto add = [&](std::string_view text) {
     all += std::to_string(text.size());
@@ -53,6 +54,10 @@ std::string KeyOf(const SimulationSources& sources, bool trace) {
     add(option);
   }
   for (const char* tool : {"verilator", "clang++-19"}) add(VersionOf(tool));
+  if (prepare) {
+    add(prepare->name);
+    add(VersionOf("yosys"));
+  }
   for (const auto& [file, text] : sources) {
     add(file);
     add(text);
@@ -120,15 +125,21 @@ StatusOr<fs::path> SimulationCache::Folder() {
 }
 
 StatusOr<fs::path> SimulationCache::ProgramOf(const SimulationSources& sources, bool trace,
-                                              const fs::path& log) {
+                                              const fs::path& log,
+                                              const std::optional<Preparation>& prepare) {
   KILN_ASSIGN_OR_RETURN(const fs::path folder, Folder());
-  const fs::path entry = folder / KeyOf(sources, trace);
+  const fs::path entry = folder / KeyOf(sources, trace, prepare);
   fs::path program = entry / "simulate";
   ::mkdir(entry.c_str(), 0700);
   KILN_RETURN_IF_ERROR(CheckOwn(entry));
   KILN_ASSIGN_OR_RETURN(const FolderLock lock, FolderLock::Take(entry));
   if (::access(program.c_str(), X_OK) != 0) {
-    KILN_RETURN_IF_ERROR(Build(sources, trace, log.empty() ? entry / "build.log" : log, program));
+    SimulationSources prepared;
+    if (prepare) {
+      KILN_ASSIGN_OR_RETURN(prepared, prepare->run(sources));
+    }
+    KILN_RETURN_IF_ERROR(Build(prepare ? prepared : sources, trace,
+                               log.empty() ? entry / "build.log" : log, program));
   }
   return program;
 }

@@ -11,6 +11,7 @@
 
 #include "fmt/format.h"
 #include "kiln/hardware/filled_folder.h"
+#include "kiln/hardware/netlist_models.h"
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/hardware/synthesis_boundaries.h"
 #include "kiln/hardware/synthesis_flow.h"
@@ -56,6 +57,7 @@ class Run {
     KILN_RETURN_IF_ERROR(CopyContents());
     KILN_RETURN_IF_ERROR(Elaborate());
     KILN_RETURN_IF_ERROR(Map());
+    if (for_cells() && options_.models) KILN_RETURN_IF_ERROR(WriteModels());
     const auto resources_of = [this](const std::string& cell) { return ResourcesOf(cell); };
     KILN_ASSIGN_OR_RETURN(result.design,
                           SumUnits(mapped_.statistics, sources_.top, options_.depth, resources_of));
@@ -166,7 +168,7 @@ class Run {
   // Removes the results of an earlier design. All other files are reusable and carry hashes.
   void RemoveResults() const {
     std::error_code error;
-    for (const char* file : {"netlist.v", "timed.v", "time.tcl", "time.log"})
+    for (const char* file : {"netlist.v", "timed.v", "time.tcl", "time.log", kMemoryModels})
       fs::remove(work_ / file, error);
   }
 
@@ -302,6 +304,18 @@ class Run {
       netlist += text;
     }
     return WriteFile(Path("netlist.v"), netlist);
+  }
+
+  // Writes the models of the netlist's cells and memories.
+  Status WriteModels() const {
+    KILN_RETURN_IF_ERROR(
+        Yosys("cell_models", CellModelCommands("cells.lib", kCellModels), "", {kCellModels}));
+    KILN_ASSIGN_OR_RETURN(const std::string text,
+                          ReadFile(Path("elaborated.il"), budgets::kNetlistBytes));
+    KILN_ASSIGN_OR_RETURN(const RtlilDesign design, ParseRtlil(text));
+    std::string models;
+    for (const std::string& memory : memories_) models += MemoryModel(design.at(memory), memory);
+    return WriteFile(Path(kMemoryModels), models);
   }
 
   // Returns the resources of a cell or black box.

@@ -66,7 +66,10 @@ struct SynthesisOptions {
   double clock_mhz = 100;
   // The clock port of the top. If it has none of that name, paths from inputs to outputs are timed.
   std::string clock = "clock";
-  bool timing = true;                    // standard cells only
+  bool timing = true;  // standard cells only
+  // Whether the models with which the netlist is simulated are written, too (netlist_models.h);
+  // standard cells only.
+  bool models = false;
   Memories memories = Memories::kCount;  // standard cells only; FPGAs map memories to their own
   int depth = 1;                         // levels of units below the top
   int jobs = 1;  // number of modules that are mapped concurrently; does not affect results
@@ -99,7 +102,8 @@ struct SynthesisResult {
 Status CheckSynthesisFolder(const std::filesystem::path& work);
 
 // Runs the tools in `work`, an existing folder with a path that CheckToolPath
-// (hardware/tool_names.h) accepts. Scripts, logs and the netlist (netlist.v) remain there.
+// (hardware/tool_names.h) accepts. Scripts, logs and the netlist (netlist.v) remain there, and
+// with SynthesisOptions::models the models of its cells and memories (cells.v, memories.v).
 //
 // Module boundaries are kept where FindBoundaries decides so, which yields areas per unit. Each
 // kept module is mapped by its own run of Yosys, and modules with the same contents only once; all

@@ -46,9 +46,9 @@ class Machines {
         std::filesystem::path folder = options_.rtl.folder;
         if (!folder.empty() && program_.segments().size() > 1)
           folder /= fmt::format("segment{}", i);
-        KILN_ASSIGN_OR_RETURN(
-            auto simulation,
-            SegmentSimulation::Build(pipeline, EmitOptionsOf(program_.config()), folder));
+        KILN_ASSIGN_OR_RETURN(auto simulation,
+                              SegmentSimulation::Build(pipeline, EmitOptionsOf(program_.config()),
+                                                       folder, {.netlist = options_.rtl.netlist}));
         simulations_.push_back(std::move(simulation));
       }
     }

@@ -52,9 +52,10 @@ class SegmentOnBoth {
     fs::path folder = options_.folder;
     if (!folder.empty() && program_.segments().size() > 1)
       folder /= "segment" + std::to_string(segment_);
-    KILN_ASSIGN_OR_RETURN(const auto simulation,
-                          SegmentSimulation::Build(pipeline_, EmitOptionsOf(program_.config()),
-                                                   folder, /*trace=*/true));
+    KILN_ASSIGN_OR_RETURN(
+        const auto simulation,
+        SegmentSimulation::Build(pipeline_, EmitOptionsOf(program_.config()), folder,
+                                 {.trace = true, .netlist = options_.netlist}));
     KILN_ASSIGN_OR_RETURN(timing_, SimulateTiming(pipeline_, {}));
     options_ = LimitedOptions(options_, timed, timing_.cycles);
     std::vector<Codes> expected = StreamData(pipeline_, inputs);
@@ -86,7 +87,8 @@ class SegmentOnBoth {
     KILN_RETURN_IF_ERROR(SetDepths({}, &watched.pipeline).status());
     KILN_ASSIGN_OR_RETURN(
         const auto simulation,
-        SegmentSimulation::Build(watched.pipeline, EmitOptionsOf(program_.config()), {}));
+        SegmentSimulation::Build(watched.pipeline, EmitOptionsOf(program_.config()), {},
+                                 {.netlist = options_.netlist}));
     const std::vector<Codes> expected = StreamData(watched.pipeline, inputs);
     KILN_ASSIGN_OR_RETURN(const SimulatedImages actual, simulation->Run(inputs, 1, options_));
     std::optional<int> first;

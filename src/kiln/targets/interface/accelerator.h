@@ -49,6 +49,9 @@ struct CompileOptions {
 struct RtlOptions {
   // Where the design is written and its simulation is built. Empty: a temporary folder.
   std::filesystem::path folder;
+  // Whether the hardware is simulated as the netlist of standard cells that `kiln synth` maps
+  // (hardware/gate_level.h) rather than from its SystemVerilog.
+  bool netlist = false;
   // The memory behind the ports. By default it is ideal: always ready, with the design point's
   // latency. Other memories change cycles, never bits. The cycle level can model another latency
   // (Accelerator::MostMemoryLatency), but neither stalls nor a DRAM.

@@ -50,7 +50,9 @@ StatusOr<std::unique_ptr<StreamSimulation>> StreamSimulation::Build(
     simulation->temporary_.emplace(std::move(made));
   }
   KILN_RETURN_IF_ERROR(emit(folder));
-  KILN_ASSIGN_OR_RETURN(simulation->program_, hardware::BuildSimulation(folder, trace));
+  KILN_ASSIGN_OR_RETURN(
+      simulation->program_,
+      hardware::BuildSimulation(folder, {.trace = trace, .netlist = options.netlist}));
   return simulation;
 }
 

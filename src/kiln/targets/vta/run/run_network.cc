@@ -45,7 +45,8 @@ class NetworkDevices final : public MachineFactory {
     threads_ = static_cast<int>(std::clamp<int64_t>(ThreadCount() / runs, 1, kMostThreads));
     if (options_.level != Level::kRtl) return OkStatus();
     if (options_.on_step) options_.on_step("building the simulation");
-    KILN_RETURN_IF_ERROR(Designs().SimulationOf(program_.config).status());
+    KILN_RETURN_IF_ERROR(
+        Designs().SimulationOf(program_.config, {.netlist = options_.rtl.netlist}).status());
     if (options_.on_step) options_.on_step("running the simulation");
     return OkStatus();
   }

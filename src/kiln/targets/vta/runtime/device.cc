@@ -194,7 +194,7 @@ std::unique_ptr<Device> MakeFunctionalDevice(const Config& config, const DeviceL
 
 StatusOr<std::unique_ptr<Device>> MakeRtlDevice(const Config& config, const DeviceLimits& limits,
                                                 RtlDesigns& designs, const RtlOptions& memory) {
-  KILN_RETURN_IF_ERROR(designs.SimulationOf(config).status());
+  KILN_RETURN_IF_ERROR(designs.SimulationOf(config, {.netlist = memory.netlist}).status());
   return std::make_unique<RtlDevice>(config, limits, designs, memory);
 }
 

@@ -14,7 +14,7 @@ namespace kiln::dataflow {
 
 StatusOr<std::unique_ptr<SegmentSimulation>> SegmentSimulation::Build(
     const Pipeline& pipeline, const EmitOptions& emit, const std::filesystem::path& folder,
-    bool trace) {
+    const hardware::SimulationKind& kind) {
   std::unique_ptr<SegmentSimulation> simulation(new SegmentSimulation(pipeline));
   simulation->folder_ = folder;
   if (folder.empty()) {
@@ -23,8 +23,7 @@ StatusOr<std::unique_ptr<SegmentSimulation>> SegmentSimulation::Build(
     simulation->temporary_.emplace(std::move(made));
   }
   KILN_RETURN_IF_ERROR(hardware::WriteRtlProject(ProjectOf(pipeline, emit), simulation->folder_));
-  KILN_ASSIGN_OR_RETURN(simulation->program_,
-                        hardware::BuildSimulation(simulation->folder_, trace));
+  KILN_ASSIGN_OR_RETURN(simulation->program_, hardware::BuildSimulation(simulation->folder_, kind));
   return simulation;
 }
 

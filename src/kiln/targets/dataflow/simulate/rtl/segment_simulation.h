@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "kiln/hardware/rtl_project.h"
 #include "kiln/support/process.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/dataflow/emit/emit.h"
@@ -35,12 +36,11 @@ struct SimulatedImages {
 class SegmentSimulation {
  public:
   // Builds the simulation of a pipeline, in `folder` or, if that is empty, in a temporary folder.
-  // With `trace` it can record waveforms. The pipeline must outlive this object. Errors: the errors
-  // of hardware::WriteRtlProject; Verilator or clang++-19 is missing or fails.
-  static StatusOr<std::unique_ptr<SegmentSimulation>> Build(const Pipeline& pipeline,
-                                                            const EmitOptions& emit,
-                                                            const std::filesystem::path& folder,
-                                                            bool trace = false);
+  // The pipeline must outlive this object. Errors: the errors of hardware::WriteRtlProject and
+  // BuildSimulation; Verilator or clang++-19 is missing or fails.
+  static StatusOr<std::unique_ptr<SegmentSimulation>> Build(
+      const Pipeline& pipeline, const EmitOptions& emit, const std::filesystem::path& folder,
+      const hardware::SimulationKind& kind = {});
 
   // Sends images back to back: for each source the codes of all images. Registers begin with random
   // contents, and both ends stall with the probability in `options`. Errors: the simulation fails,

@@ -40,7 +40,9 @@ UnitTrace TraceOf(const UnitInfo& unit, std::span<const uint64_t> counters) {
 
 StatusOr<Simulation> Simulation::Build(const fs::path& folder, const RtlOptions& options,
                                        bool trace) {
-  KILN_ASSIGN_OR_RETURN(fs::path program, hardware::BuildSimulation(folder, trace));
+  KILN_ASSIGN_OR_RETURN(
+      fs::path program,
+      hardware::BuildSimulation(folder, {.trace = trace, .netlist = options.netlist}));
   return Simulation(std::move(program), options);
 }
 
@@ -48,7 +50,9 @@ StatusOr<Simulation> Simulation::BuildDesign(const SystolicProgram& program,
                                              const RtlOptions& options, bool trace) {
   KILN_ASSIGN_OR_RETURN(const hardware::RtlProject project, DesignProject(program));
   if (options.folder.empty()) {
-    KILN_ASSIGN_OR_RETURN(fs::path simulate, hardware::BuildSimulation(project, trace));
+    KILN_ASSIGN_OR_RETURN(
+        fs::path simulate,
+        hardware::BuildSimulation(project, {.trace = trace, .netlist = options.netlist}));
     return Simulation(std::move(simulate), options);
   }
   KILN_RETURN_IF_ERROR(hardware::WriteRtlProject(project, options.folder));

@@ -64,15 +64,16 @@ RtlDesigns& RtlDesigns::Shared() {
   return designs;
 }
 
-StatusOr<fs::path> RtlDesigns::SimulationOf(const Config& config, bool trace) {
+StatusOr<fs::path> RtlDesigns::SimulationOf(const Config& config,
+                                            const hardware::SimulationKind& kind) {
   Config unnamed = config;  // the name is part of the text but does not affect the hardware
   unnamed.name = FolderNameOf(config);
-  if (folder_.empty()) return hardware::BuildSimulation(MachineProject(unnamed), trace);
+  if (folder_.empty()) return hardware::BuildSimulation(MachineProject(unnamed), kind);
   const std::lock_guard lock(mutex_);
   KILN_RETURN_IF_ERROR(hardware::CheckNoLink(folder_, unnamed.name));
   const fs::path folder = folder_ / unnamed.name;
   KILN_RETURN_IF_ERROR(EmitMachine(unnamed, folder));
-  return hardware::BuildSimulation(folder, trace);
+  return hardware::BuildSimulation(folder, kind);
 }
 
 Config Behind(const RtlOptions& memory, const Config& design) {
@@ -85,7 +86,8 @@ Config Behind(const RtlOptions& memory, const Config& design) {
 
 StatusOr<RtlMachine> RtlMachine::Start(const Config& config, RtlDesigns& designs,
                                        const RtlOptions& options, bool trace) {
-  KILN_ASSIGN_OR_RETURN(const fs::path program, designs.SimulationOf(config, trace));
+  KILN_ASSIGN_OR_RETURN(const fs::path program,
+                        designs.SimulationOf(config, {.trace = trace, .netlist = options.netlist}));
   KILN_ASSIGN_OR_RETURN(
       hardware::SimulationSession session,
       hardware::SimulationSession::Start(program, MemoryArguments(options, options.seed)));

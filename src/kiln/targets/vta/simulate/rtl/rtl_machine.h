@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "kiln/hardware/rtl_project.h"
 #include "kiln/hardware/simulation_session.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/interface/accelerator.h"
@@ -32,9 +33,10 @@ class RtlDesigns {
   explicit RtlDesigns(std::filesystem::path folder = {}) : folder_(std::move(folder)) {}
 
   // Builds the design point's simulation if necessary and returns its program
-  // (hardware/simulation_cache.h). With `trace` the program can record waveforms. Errors: those of
-  // EmitMachine; Verilator or clang++-19 is missing.
-  StatusOr<std::filesystem::path> SimulationOf(const Config& config, bool trace = false);
+  // (hardware/simulation_cache.h). Errors: those of EmitMachine and of BuildSimulation; Verilator
+  // or clang++-19 is missing.
+  StatusOr<std::filesystem::path> SimulationOf(const Config& config,
+                                               const hardware::SimulationKind& kind = {});
 
   // Returns the shared instance without a folder.
   static RtlDesigns& Shared();
@@ -52,7 +54,8 @@ Config Behind(const RtlOptions& memory, const Config& design);
 // one launch to the next.
 class RtlMachine {
  public:
-  // Starts the simulation of a design point. `options` describes the memory; its folder is ignored.
+  // Starts the simulation of a design point. `options` describes the memory and whether the
+  // machine is a netlist; its folder is ignored.
   // With `trace` the machine can record waveforms, but is slower.
   static StatusOr<RtlMachine> Start(const Config& config, RtlDesigns& designs,
                                     const RtlOptions& options = {}, bool trace = false);

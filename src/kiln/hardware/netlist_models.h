@@ -1,0 +1,27 @@
+// The models with which a netlist of standard cells is simulated. The netlist's cells have the
+// functions that the Liberty file states: the same file from which the cells were chosen, and
+// Verilator reads no user-defined primitives, of which the Verilog models of libraries such as
+// OSU's are made. Its memories are those of rtl/ (kMemoryModule), because they are not mapped.
+#ifndef KILN_HARDWARE_NETLIST_MODELS_H_
+#define KILN_HARDWARE_NETLIST_MODELS_H_
+
+#include <string>
+
+#include "kiln/hardware/rtlil.h"
+
+namespace kiln::hardware {
+
+// The files of the models, beside the netlist.
+inline constexpr char kCellModels[] = "cells.v", kMemoryModels[] = "memories.v";
+
+// Returns Yosys commands that write a Verilog module for each cell of a Liberty file.
+std::string CellModelCommands(const std::string& liberty, const std::string& models);
+
+// Returns a Verilog module with the name that a memory has in the netlist (`name`, as in
+// RtlilDesign) and its ports: the module kMemoryModule of rtl/ with the parameters of `memory`.
+// Returns "" if the name is kMemoryModule itself.
+std::string MemoryModel(const RtlilModule& memory, const std::string& name);
+
+}  // namespace kiln::hardware
+
+#endif  // KILN_HARDWARE_NETLIST_MODELS_H_
