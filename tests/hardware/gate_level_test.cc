@@ -1,0 +1,145 @@
+// A netlist of standard cells, simulated with the cells' functions, does what its source does, and
+// a netlist with one other cell does not. Expected values are those of C++ arithmetic.
+#include "kiln/hardware/gate_level.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "kiln/hardware/netlist_models.h"
+#include "kiln/hardware/rtl_project.h"
+#include "kiln/support/file.h"
+#include "kiln/support/process.h"
+
+namespace kiln::hardware {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+// A product of 32 bits and a memory that keeps the last eight of them.
+constexpr char kDesign[] = R"(module products (
+    input  logic        clock,
+    input  logic [31:0] x,
+    input  logic [31:0] y,
+    input  logic [ 2:0] place,
+    output logic [31:0] last
+);
+  logic [31:0] product;
+  logic [ 2:0] at;
+  always_ff @(posedge clock) begin
+    product <= x * y;
+    at      <= place;
+  end
+  kiln_ram_1w #(
+      .WIDTH(32),
+      .WORDS(8),
+      .INITIALLY_ZERO(1'b1)
+  ) kept (
+      .clock,
+      .write_enable(1'b1),
+      .write_address(at),
+      .write_data(product),
+      .read_enable(1'b1),
+      .read_address(place),
+      .read_data(last)
+  );
+endmodule
+)";
+constexpr char kMain[] = R"(#include <cstdio>
+#include <random>
+#include "Vproducts.h"
+#include "verilated.h"
+int main() {
+  VerilatedContext context;
+  context.randReset(2);
+  Vproducts model(&context);
+  std::mt19937 random(1);
+  uint32_t kept[8] = {}, product = 0;
+  int at = -1;
+  for (int cycle = 0; cycle < 2000; ++cycle) {
+    const uint32_t x = random(), y = random();
+    const int place = random() % 8;
+    model.clock = 0, model.x = x, model.y = y, model.place = place;
+    model.eval();
+    const uint32_t expected = kept[place];
+    if (at >= 0) kept[at] = product;
+    model.clock = 1;
+    model.eval();
+    if (cycle > 20 && model.last != expected) return std::puts("differs"), 0;
+    product = x * y, at = place;
+  }
+  std::puts("agrees");
+}
+)";
+
+class GateLevelSimulation : public testing::Test {
+ protected:
+  void SetUp() override {
+    ::setenv("KILN_QUICK_BUILD", "1", 1);
+    const fs::path library = *RtlLibrary();
+    sources_ = {{"Makefile", *ReadFile(library / "testbench/Makefile")},
+                {"design.mk", "TOP := products\nMAIN := main.cc\n"},
+                {"filelist.f", "rtl/kiln_ram_1w.sv\nproducts.sv\n"},
+                {"products.sv", kDesign},
+                {"main.cc", kMain},
+                {"rtl/kiln_ram_1w.sv", *ReadFile(library / "memory/kiln_ram_1w.sv")},
+                {"waivers.vlt", *ReadFile(library / "waivers.vlt")}};
+  }
+  void TearDown() override { ::unsetenv("KILN_QUICK_BUILD"); }
+  // Builds and runs a simulation and returns what it prints.
+  std::string Prints(const SimulationSources& sources) {
+    const auto program = cache_.ProgramOf(sources, /*trace=*/false);
+    EXPECT_TRUE(program.ok()) << program.status();
+    const fs::path log = folder_.path() / "log";
+    if (!program.ok() || !RunProgram({program->string()}, log).ok()) return "";
+    return *ReadFile(log);
+  }
+  SimulationSources sources_;
+  const TemporaryFolder folder_ = *TemporaryFolder::Create("kiln-gates");
+  SimulationCache cache_;
+};
+
+TEST_F(GateLevelSimulation, DoesWhatTheSourceDoesUnlessOneCellIsAnother) {
+  EXPECT_EQ(Prints(sources_), "agrees\n");
+  const StatusOr<SimulationSources> netlist = NetlistSources(sources_);
+  ASSERT_TRUE(netlist.ok()) << netlist.status();
+  EXPECT_FALSE(netlist->contains("products.sv"));
+  EXPECT_EQ(Prints(*netlist), "agrees\n");
+
+  SimulationSources faulty = *netlist;
+  std::string& text = faulty["netlist.v"];
+  const size_t cell = text.find("  XNOR2X1 _");
+  ASSERT_NE(cell, std::string::npos);
+  text.replace(cell, 9, "  XOR2X1");
+  EXPECT_EQ(Prints(faulty), "differs\n");
+}
+
+TEST_F(GateLevelSimulation, TakesTheSynthesisForAStepOfItsOwn) {
+  const StatusOr<Preparation> gates = GateLevel();
+  ASSERT_TRUE(gates.ok()) << gates.status();
+  SimulationSources wrong = sources_;
+  wrong["products.sv"] = "module products;\n  absent unit ();\nendmodule\n";
+  EXPECT_THAT(std::string(cache_.ProgramOf(wrong, false, {}, *gates).status().message()),
+              HasSubstr("absent"));
+}
+
+TEST(NetlistModels, AMemoryHasItsNameInTheNetlistAndItsParameters) {
+  const StatusOr<RtlilDesign> design = ParseRtlil(
+      "module $paramod$1\\kiln_ram_1w\n  parameter \\WIDTH 4'1000\n  parameter \\WORDS 3\n"
+      "  wire input 1 \\clock\n  wire width 8 output 2 \\read_data\nend\n");
+  ASSERT_TRUE(design.ok()) << design.status();
+  const auto& [name, memory] = *design->begin();
+  EXPECT_EQ(
+      MemoryModel(memory, name),
+      "module \\$paramod$1\\kiln_ram_1w (\n    input wire clock,\n"
+      "    output wire [7:0] read_data\n);\n  kiln_ram_1w #(\n      .WIDTH(4'b1000),\n"
+      "      .WORDS(3)\n  ) memory (\n      .clock(clock),\n      .read_data(read_data)\n  );\n"
+      "endmodule\n");
+  EXPECT_EQ(MemoryModel(memory, "kiln_ram_1w"), "");
+}
+
+}  // namespace
+}  // namespace kiln::hardware
