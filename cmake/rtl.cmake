@@ -207,9 +207,10 @@ function(kiln_rtl_gate_model name)
   target_link_libraries(gate_model_${name} INTERFACE ${archive} kiln_verilated)
 endfunction()
 
-# kiln_rtl_gate_test(NAME [WITHOUT test...]): creates the program gate_NAME_test, the test rtl_NAME_test with netlists
-# of standard cells as its models: the same vectors, the same expected values. Call it after
-# kiln_rtl_test(NAME), in the same folder. WITHOUT: tests that expect an assertion to fail.
+# kiln_rtl_gate_test(NAME [WITHOUT test...]): creates the program gate_NAME_test, the test
+# rtl_NAME_test with netlists of standard cells as its models: the same vectors, the same expected
+# values. Call it after kiln_rtl_test(NAME), in the same folder. WITHOUT: tests that expect an
+# assertion to fail.
 function(kiln_rtl_gate_test name)
   cmake_parse_arguments(GATE "" "" "WITHOUT" ${ARGN})
   get_property(arguments GLOBAL PROPERTY kiln_rtl_test_${name})

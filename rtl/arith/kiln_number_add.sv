@@ -3,8 +3,8 @@
 // the rounding of the exact sum. A sum of opposite numbers is +0; a sum of two zeros is -0 only if
 // both are; opposite infinities give NaN.
 //
-//   time       combinational, or with REGISTERED one cycle: terms of a cycle with `advance` give the
-//              sum from the next cycle on, until the next such cycle
+//   time       combinational, or with REGISTERED one cycle: terms of a cycle with `advance` give
+//              the sum from the next cycle on, until the next such cycle
 //   C++ twin   kiln::Add (numerics/exact.h)
 module kiln_number_add #(
     parameter  int A_SIGNIFICAND_BITS = 48,

@@ -54,8 +54,8 @@ module kiln_systolic_array #(
     output logic [                        ARRAY_COLUMNS*PSUM_BITS-1:0] psums
 );
   // Weights move down one bus for each column and each row of a step. The rows of a step arrive
-  // together but are needed SUM_LATENCY cycles after each other: bus j starts as many cycles late for
-  // each row before it, and waits between the rows that it serves.
+  // together but are needed SUM_LATENCY cycles after each other: bus j starts as many cycles late
+  // for each row before it, and waits between the rows that it serves.
   localparam int unsigned BUS_WAIT = SUM_LATENCY * WEIGHT_ROWS_PER_CYCLE - 1;
 
   for (genvar j = 0; j < WEIGHT_ROWS_PER_CYCLE; j++) begin : g_bus

@@ -72,9 +72,8 @@ class VerifyCommand final : public Command {
     app.add_option("--json", json_, "What was found, as JSON; - is standard output")
         ->type_name("FILE");
     app.footer(
-        "Needs verilator, make and clang++-19; --netlist also yosys and qflow-tech-osu018, and "
-        "minutes "
-        "for small machines. Without --data, images are noise.\n"
+        "Needs verilator, make and clang++-19; --netlist also yosys and qflow-tech-osu018, and\n"
+        "minutes for small machines. Without --data, images are noise.\n"
         "Example:\n  kiln verify models/demo_fashion_mnist.onnx --on systolic-int8-8x8 --limit 2 "
         "\\\n"
         "    --data /usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz\n"

@@ -92,8 +92,8 @@ constexpr char kBuild[] = "build";
 // A project's files by their name below its folder.
 using ProjectFiles = std::vector<std::pair<std::string, std::string>>;
 
-// Returns whether a project's Makefile or the compilers read the file. A netlist also depends on the
-// contents of memories, which the simulation of the sources reads when it runs.
+// Returns whether a project's Makefile or the compilers read the file. A netlist also depends on
+// the contents of memories, which the simulation of the sources reads when it runs.
 bool IsSource(const std::string& file, const SimulationKind& kind) {
   if (kind.netlist && file.starts_with(fmt::format("{}/", kContentsFolder))) return true;
   static const std::set<fs::path> kExtensions = {".sv", ".h", ".cc", ".vlt", ".f", ".mk"};

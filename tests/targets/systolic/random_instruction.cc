@@ -732,6 +732,9 @@ void RandomSums(Random& random, Config* config) {
     c.other_precisions.push_back(std::move(pair));
     if (FindFormatFault(c).has_value()) c.other_precisions.pop_back();
   }
+  c.array_product_latency = static_cast<int>(others.Below(2));
+  const bool one_cycle = c.psum_format.is_integer() || c.quire;
+  c.array_sum_latency = one_cycle ? 1 : 1 + static_cast<int>(others.Below(2));
 }
 
 RandomCase RandomInstruction(Random& random, const Config& config, Opcode opcode) {

@@ -208,8 +208,8 @@ float UnitOf(const Format& operand, const Config& config);
 // integers), given the operand formats and block size that the config has.
 void SetDefaultSums(Config* config);
 
-// Sets array_product_latency and array_sum_latency to 0 and 1 for integer sums, 1 and 1 for a quire,
-// and 1 and 2 for other sums.
+// Sets array_product_latency and array_sum_latency to 0 and 1 for integer sums, 1 and 1 for a
+// quire, and 1 and 2 for other sums.
 void SetDefaultArrayLatencies(Config* config);
 
 // Returns the least vector_function_latency of a design point: in a short float format

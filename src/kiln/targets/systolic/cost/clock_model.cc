@@ -63,20 +63,29 @@ std::string Operands(const Config& c) {
 std::string Size(const Config& c) {
   return fmt::format("ARRAY_ROWS={},ARRAY_COLUMNS={}", c.array_rows, c.array_columns);
 }
+// Returns the parameters of the elements' latencies if they are not the modules' defaults.
+std::string Latencies(const Config& c) {
+  std::string parameters;
+  if (c.array_product_latency != 0) {
+    parameters += fmt::format(",PRODUCT_LATENCY={}", c.array_product_latency);
+  }
+  if (c.array_sum_latency != 1) parameters += fmt::format(",SUM_LATENCY={}", c.array_sum_latency);
+  return parameters;
+}
 
 void AddArray(const Config& c, Modules* modules) {
   const std::string sums = fmt::format("PSUM_FORMAT={}", c.psum_format.name);
   modules->Add("array", "kiln_systolic_array",
                fmt::format("ARRAY_ROWS={0},ARRAY_COLUMNS={0},WEIGHT_ROWS_PER_CYCLE={1},{2},{3},"
-                           "PRODUCT_ROUNDED={4}",
+                           "PRODUCT_ROUNDED={4}{5}",
                            kTimedArray, std::min(c.weight_rows_per_cycle, kTimedArray), Operands(c),
-                           sums, c.product_rounded ? 1 : 0),
+                           sums, c.product_rounded ? 1 : 0, Latencies(c)),
                true);
   modules->Add("array", "kiln_array_sequencer",
                fmt::format("{},INPUT_BUFFER_WORDS={},ACCUMULATION_BUFFER_WORDS={},"
-                           "ACCUMULATION_BUFFER_BANKS={}",
+                           "ACCUMULATION_BUFFER_BANKS={}{}",
                            Size(c), c.input_buffer_words, c.accumulation_buffer_words,
-                           c.accumulation_buffer_banks));
+                           c.accumulation_buffer_banks, Latencies(c)));
   const std::string weights =
       fmt::format("WEIGHT_BUFFER_WORDS={},ARRAY_ROWS={},WEIGHT_ROWS_PER_CYCLE={}",
                   c.weight_buffer_words, c.array_rows, c.weight_rows_per_cycle);
@@ -94,9 +103,9 @@ void AddArray(const Config& c, Modules* modules) {
   if (c.block_size > 0) {
     modules->Add("block scales", "kiln_block_scales",
                  fmt::format("{},WEIGHT_ROWS_PER_CYCLE={},INPUT_BUFFER_WORDS={},"
-                             "WEIGHT_BUFFER_WORDS={},SCALE_FORMAT={}",
+                             "WEIGHT_BUFFER_WORDS={},SCALE_FORMAT={}{}",
                              Size(c), c.weight_rows_per_cycle, c.input_buffer_words,
-                             c.weight_buffer_words, c.scale_format.name));
+                             c.weight_buffer_words, c.scale_format.name, Latencies(c)));
   }
   if (c.depthwise_multipliers > 0) {
     modules->Add(
