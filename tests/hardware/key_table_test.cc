@@ -22,7 +22,7 @@ struct Toy {
   bool rounded = false;
   Format format = *FindFormat("int8");
   int stages = 3;
-  uint32_t dividers = 0b111;
+  uint32_t dividers = ~uint32_t{0};
   int latency = 2;
 };
 

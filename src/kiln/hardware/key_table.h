@@ -215,8 +215,8 @@ KeyType<Config> Text(std::string Config::* member) {
 }
 
 // Returns the type of a list of numbers from 0 to `count` - 1, stored as a set: bit i for number i.
-// An absent key is the set of all numbers. `count` must be 1 to 31. `noun` names an element in
-// messages.
+// An absent key leaves the numbers below `count` that are in the set. `count` must be 1 to 31.
+// `noun` names an element in messages.
 template <typename Config>
 KeyType<Config> NumberSet(uint32_t Config::* member, int Config::* count, const std::string& noun) {
   const auto present = [=](const Config& c) { return c.*member & ((uint32_t{1} << c.*count) - 1); };
@@ -225,7 +225,6 @@ KeyType<Config> NumberSet(uint32_t Config::* member, int Config::* count, const 
           .read =
               [=](const YamlMap& map, std::string_view key, Config* c) {
                 if (!map.Has(key)) {
-                  c->*member = ~uint32_t{0};
                   c->*member = present(*c);
                   return true;
                 }
