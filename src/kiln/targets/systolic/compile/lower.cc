@@ -46,6 +46,14 @@ std::vector<uint8_t> BytesOf(const Tensor& values, const std::optional<Quantisat
   return data;
 }
 
+// Returns the operators that only move their operands' elements.
+std::vector<Op> Moves() {
+  return {Op::kTranspose,    Op::kReshape,     Op::kFlatten, Op::kSqueeze, Op::kUnsqueeze,
+          Op::kIdentity,     Op::kDropout,     Op::kExpand,  Op::kSlice,   Op::kSplit,
+          Op::kGather,       Op::kConcat,      Op::kPad,     Op::kResize,  Op::kTile,
+          Op::kDepthToSpace, Op::kSpaceToDepth};
+}
+
 }  // namespace
 
 // -------------------------------------------------------------------------------------------------
@@ -75,11 +83,7 @@ std::vector<Pattern<Group>> Lowering::Patterns() {
     return OkStatus();
   };
   return {
-      {"move",
-       AnyOf({Op::kTranspose, Op::kReshape, Op::kFlatten, Op::kSqueeze, Op::kUnsqueeze,
-              Op::kIdentity, Op::kDropout, Op::kExpand, Op::kSlice, Op::kSplit, Op::kGather,
-              Op::kConcat, Op::kPad, Op::kResize, Op::kTile, Op::kDepthToSpace, Op::kSpaceToDepth}),
-       [](Group*) { return OkStatus(); }, emit(&Lowering::EmitMove)},
+      {"move", AnyOf(Moves()), [](Group*) { return OkStatus(); }, emit(&Lowering::EmitMove)},
       {"other elements", is_other_element, refuse_elements, {}},
       {"user unit", has_user_unit, plan_user, emit(&Lowering::EmitUser)},
       {"convolution", AnyOf({Op::kConv}), plan_product, emit(&Lowering::EmitConvolution)},
@@ -291,12 +295,51 @@ Status Lowering::AddHostNodes(const Group& group, const std::string& reason) {
     }
   }
   for (const Node* node : group.nodes) {
+    on_host_.insert(node);
     for (const Value* result : node->results()) {
       if (result != nullptr) views_[result] = ResultView(result);
     }
   }
   host_.push_back({group.nodes, reason});
   return OkStatus();
+}
+
+void Lowering::HoldHostValuesInFp32() {
+  const auto on_host = [&](const Node* node) { return known_host_.Contains(node); };
+  for (auto& [value, encoding] : encodings_) {
+    if (encoding.element != Element::kVector || value->quantisation().has_value()) continue;
+    const Node* producer = value->producer();
+    if (producer != nullptr && !on_host(producer)) continue;
+    if (std::all_of(value->users().begin(), value->users().end(), on_host)) encoding = Encoding();
+  }
+}
+
+KnownHost Lowering::Host() const {
+  KnownHost host{.nodes = on_host_, .moves = {}};
+  const auto is_move = AnyOf(Moves());
+  for (const auto& node : graph_.nodes()) {
+    if (is_move(*node) && !on_host_.contains(node.get())) host.moves.insert(node.get());
+  }
+  // A move stays if the host, perhaps by further moves, writes all that it reads and reads all that
+  // it writes.
+  const auto is_between = [&](const Node& node) {
+    for (const Value* operand : node.operands()) {
+      if (operand == nullptr || operand->producer() == nullptr) continue;
+      if (!host.Contains(operand->producer())) return false;
+    }
+    for (const Value* result : node.results()) {
+      if (result == nullptr) continue;
+      if (result->quantisation().has_value() || result->users().empty()) return false;
+      for (const Node* user : result->users()) {
+        if (!host.Contains(user)) return false;
+      }
+    }
+    return true;
+  };
+  for (bool stable = false; !stable;) {
+    stable = std::erase_if(host.moves, [&](const Node* node) { return !is_between(*node); }) == 0;
+  }
+  return host;
 }
 
 void Lowering::FlushHost() {
@@ -334,6 +377,7 @@ std::string Lowering::ForeignReason(const Value* value) const {
 }
 
 Status Lowering::Emit(const Group& group, Emitter emitter) {
+  if (known_host_.moves.contains(group.anchor)) return ToHost("between steps of the host");
   if (group.result != nullptr) {
     if (const std::string reason = ForeignReason(group.result); !reason.empty())
       return ToHost(reason);
@@ -353,6 +397,7 @@ StatusOr<Lowered> Lowering::Run() {
     if (!encoding.ok()) return WithContext(graph_.source(), encoding.status());
     encodings_[value] = *encoding;
   }
+  HoldHostValuesInFp32();
   KILN_RETURN_IF_ERROR(partition_.Plan());
   for (const Value* input : graph_.inputs()) {
     // An input whose first user transposes it is stored in transposed order by the code that writes
@@ -388,7 +433,12 @@ StatusOr<Lowered> Lowering::Run() {
 }
 
 StatusOr<Lowered> Lower(const Graph& graph, const Config& config, const CompileOptions& options) {
-  return Lowering(graph, config, options).Run();
+  Lowering lowering(graph, config, options);
+  StatusOr<Lowered> lowered = lowering.Run();
+  if (!lowered.ok() || !config.narrow_vector()) return lowered;
+  KnownHost host = lowering.Host();
+  if (host.nodes.empty()) return lowered;
+  return Lowering(graph, config, options, std::move(host)).Run();
 }
 
 }  // namespace kiln::systolic

@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "kiln/targets/lower/host_kernel.h"
@@ -44,16 +46,29 @@ class ConstantWeights;
 struct ConvolutionPlan;
 struct Product;
 
+// What a lowering has found out about the host: the nodes that it runs, and the moves between such
+// nodes, which it can run as well.
+struct KnownHost {
+  std::unordered_set<const Node*> nodes, moves;
+  bool Contains(const Node* node) const { return nodes.contains(node) || moves.contains(node); }
+};
+
 // Lowers one graph.
 class Lowering {
  public:
-  Lowering(const Graph& graph, const Config& config, const CompileOptions& options)
+  // `host` is what an earlier lowering of the graph has found: values that only those nodes and the
+  // caller read and write keep fp32, whatever the vector format is.
+  Lowering(const Graph& graph, const Config& config, const CompileOptions& options,
+           KnownHost host = {})
       : graph_(graph),
         config_(config),
         options_(options),
+        known_host_(std::move(host)),
         ranking_(config, options),
         partition_(graph, Patterns()) {}
   StatusOr<Lowered> Run();
+  // Returns what Run has found out about the host.
+  KnownHost Host() const;
 
  private:
   // Planning.
@@ -107,6 +122,7 @@ class Lowering {
   Status AliasOrCopy(const Node& node, int i, const View& source, Kernel* kernel);
   Status CheckWritable(const View& target, const View& source, const Value* result) const;
   std::string ForeignReason(const Value* value) const;
+  void HoldHostValuesInFp32();
   Status AddHostNodes(const Group& group, const std::string& reason);
   void FlushHost();
 
@@ -155,6 +171,8 @@ class Lowering {
   const Graph& graph_;
   const Config& config_;
   const CompileOptions& options_;
+  const KnownHost known_host_;
+  std::unordered_set<const Node*> on_host_;
   const Ranking ranking_;
   Lowered out_;
   std::unordered_map<const Value*, Encoding> encodings_;
