@@ -9,8 +9,7 @@
 // unit, not this module, decide which of them may write or read.
 module kiln_parameter_buffer #(
     parameter int unsigned ARRAY_COLUMNS = 8,
-    // The most column tiles of a block: ACCUMULATION_BUFFER_WORDS.
-    parameter int unsigned WORDS = 1024,
+    parameter int unsigned WORDS = 32,  // the most column tiles of a block
     localparam int unsigned ADDRESS_BITS = WORDS > 1 ? $clog2(WORDS) : 1,  // derived, do not set
     localparam int unsigned WORD_BITS = ARRAY_COLUMNS * 32
 ) (

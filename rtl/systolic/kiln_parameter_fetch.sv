@@ -12,12 +12,12 @@
 //   released    The buffer is free from the cycle after the pulse on, and initially.
 module kiln_parameter_fetch #(
     parameter int unsigned ARRAY_COLUMNS = 8,
-    parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,  // limits the column tiles of a block
+    parameter int unsigned PARAMETER_BUFFER_WORDS = 32,  // the most column tiles of a block
     localparam int unsigned LANE_BITS = $clog2(ARRAY_COLUMNS + 1),  // derived, do not set
     localparam int unsigned MAX_BYTES = ARRAY_COLUMNS * 4,
     localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1),
     localparam int unsigned ADDRESS_BITS =
-        ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1,
+        PARAMETER_BUFFER_WORDS > 1 ? $clog2(PARAMETER_BUFFER_WORDS) : 1,
     localparam int unsigned TAG_BITS = 3 + ADDRESS_BITS
 ) (
     input  logic                                        clock,

@@ -48,6 +48,7 @@ module kiln_systolic #(
     parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,
+    parameter int unsigned PARAMETER_BUFFER_WORDS = 32,
     parameter int unsigned VECTOR_STAGES = 4,
     parameter int unsigned VECTOR_STAGE_LATENCY = 4,  // cycles
     parameter int unsigned VECTOR_FUNCTION_LATENCY = 0,  // cycles
@@ -241,6 +242,8 @@ module kiln_systolic #(
       DEPTHWISE_BUFFER_WORDS > 1 ? $clog2(DEPTHWISE_BUFFER_WORDS) : 1;
   localparam int unsigned ACCUMULATION_PLACE_BITS =
       ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1;
+  localparam int unsigned PARAMETER_PLACE_BITS =
+      PARAMETER_BUFFER_WORDS > 1 ? $clog2(PARAMETER_BUFFER_WORDS) : 1;
 
   // ---- Control unit
   logic unit_reset, port_reset, ports_idle, port_fault, range_fault;
@@ -737,7 +740,7 @@ module kiln_systolic #(
   localparam int unsigned WORD_BITS = ARRAY_COLUMNS * 32;
   localparam int unsigned WORD_BYTES = ARRAY_COLUMNS * 4;
   localparam int unsigned WORD_BYTES_BITS = $clog2(WORD_BYTES + 1);
-  localparam int unsigned PARAMETER_TAG_BITS = 3 + ACCUMULATION_PLACE_BITS;
+  localparam int unsigned PARAMETER_TAG_BITS = 3 + PARAMETER_PLACE_BITS;
   localparam int unsigned VECTOR_TAG_BITS = kiln_vector_pkg::OPERAND_TAG_BITS;
   localparam int unsigned OPERAND_TAG_BITS =
       1 + (PARAMETER_TAG_BITS > VECTOR_TAG_BITS ? PARAMETER_TAG_BITS : VECTOR_TAG_BITS);
@@ -754,7 +757,7 @@ module kiln_systolic #(
   logic [PARAMETER_TAG_BITS-1:0] parameter_request_tag, parameter_word_tag;
   logic [WORD_BITS-1:0] parameter_word_data, vector_word_data;
   logic [1:0] parameter_write_array;
-  logic [ACCUMULATION_PLACE_BITS-1:0] parameter_write_address;
+  logic [PARAMETER_PLACE_BITS-1:0] parameter_write_address;
   logic [WORD_BITS-1:0] parameter_write_data;
   logic parameter_busy, parameter_stalled_port, parameter_stalled_buffer;
   logic [WORD_BYTES_BITS-1:0] parameter_bytes_read;
@@ -776,8 +779,8 @@ module kiln_systolic #(
   logic output_idle, output_fault, output_range_fault;
 
   kiln_parameter_fetch #(
-      .ARRAY_COLUMNS            (ARRAY_COLUMNS),
-      .ACCUMULATION_BUFFER_WORDS(ACCUMULATION_BUFFER_WORDS)
+      .ARRAY_COLUMNS         (ARRAY_COLUMNS),
+      .PARAMETER_BUFFER_WORDS(PARAMETER_BUFFER_WORDS)
   ) parameter_fetch (
       .clock          (clock),
       .reset          (unit_reset),
@@ -807,7 +810,7 @@ module kiln_systolic #(
 
   kiln_parameter_buffer #(
       .ARRAY_COLUMNS(ARRAY_COLUMNS),
-      .WORDS        (ACCUMULATION_BUFFER_WORDS)
+      .WORDS        (PARAMETER_BUFFER_WORDS)
   ) parameter_buffer (
       .clock        (clock),
       .write_enable (parameter_write_enable),
@@ -815,7 +818,7 @@ module kiln_systolic #(
       .write_address(parameter_write_address),
       .write_data   (parameter_write_data),
       .read_enable  (parameter_read_enable),
-      .read_address (parameter_read_column[ACCUMULATION_PLACE_BITS-1:0]),
+      .read_address (parameter_read_column[PARAMETER_PLACE_BITS-1:0]),
       .read_offset  (parameter_offsets),
       .read_scale   (parameter_scales),
       .read_bias    (parameter_biases)

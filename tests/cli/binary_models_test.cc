@@ -51,12 +51,13 @@ TEST_P(BinaryClassifiers, AreAsAccurateAsInPyTorch) {
 
 // Other families compute signs, too, and hold them in their own formats. An array whose weights are
 // signs leaves the host the last layer of the convolutional networks, which has weights of 8 bits.
-// vta-pynq rounds the biases of other layers to units of its sums.
+// vta-pynq rounds the biases of other layers to units of its sums, and the systolic machines
+// normalise in bf16.
 TEST_P(BinaryClassifiers, RunOnOtherFamilies) {
   const bool wide = std::string(GetParam().model).find("cnn") != std::string::npos;
   const std::vector<std::tuple<std::string, double, int>> machines = {
-      {"systolic-int8-16x16", 0.0, 98},
-      {"systolic-binaryxint8-16x16", wide ? 0.0031 : 0.0, 98},
+      {"systolic-int8-16x16", 0.0, 95},
+      {"systolic-binaryxint8-16x16", wide ? 0.0031 : 0.0, 95},
       {"dataflow-zcu104", 0.0, 98},
       {"vta-pynq", 0.0, 96}};
   for (const auto& [on, host_share, agreeing] : machines) {
@@ -70,7 +71,8 @@ TEST_P(BinaryClassifiers, RunOnOtherFamilies) {
   }
 }
 
-// An 8-bit machine computes the heat maps of the reference level but for roundings.
+// An 8-bit machine computes the heat maps of the reference level but for roundings to codes and
+// to bf16.
 TEST(BinaryHourglass, RunsOnTheSystolicFamily) {
   const Outcome outcome = Call({"run", "models/hourglass.onnx", "--on", "systolic-int8-16x16",
                                 "--data", "tests/data/hourglass/images.npy", "--json", "-"});
@@ -80,7 +82,7 @@ TEST(BinaryHourglass, RunsOnTheSystolicFamily) {
   EXPECT_EQ(run["host_share"], 0.0);
   EXPECT_GE(run["levels_compared"]["images"], 1);
   EXPECT_EQ(run["levels_compared"]["different"], 0);
-  EXPECT_GT(run["output_sqnr_db"], 40);
+  EXPECT_GT(run["output_sqnr_db"], 36);
 }
 
 // The family's own machine: 99 % of the network in blocks of three convolutions. The host has the

@@ -16,6 +16,7 @@
 #include "tests/rtl/systolic/command_port.h"
 #include "tests/rtl/systolic/commands.h"
 #include "tests/rtl/systolic/unit_model.h"
+#include "tests/targets/systolic/fp32_machine.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln::rtl {
@@ -41,7 +42,7 @@ std::vector<TestInstruction> MatrixInstructions(const Config& config, int count,
 }
 
 Config SmallConfig(int rows, int columns) {
-  Config config;
+  Config config = systolic::Fp32Machine();
   config.array_rows = rows;
   config.array_columns = columns;
   config.input_buffer_words = 250;

@@ -18,6 +18,7 @@
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/commands.h"
 #include "tests/rtl/systolic/unit_model.h"
+#include "tests/targets/systolic/fp32_machine.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln::rtl {
@@ -532,7 +533,7 @@ void FollowsTheCycleLevel(Config config, uint64_t seed) {
 }
 
 Config Sides(int rows, int columns, int rows_per_cycle, int banks) {
-  Config config;
+  Config config = systolic::Fp32Machine();
   config.array_rows = rows;
   config.array_columns = columns;
   config.weight_rows_per_cycle = rows_per_cycle;

@@ -12,6 +12,7 @@
 #include "rtl/testbench/kiln_axi_memory.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/commands.h"
+#include "tests/targets/systolic/fp32_machine.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln::rtl {
@@ -485,7 +486,7 @@ void TimesAgree(uint64_t seed) {
   testbench::AxiTiming timing;
   timing.latency = 1 + random.Below(20);
   Machine<Model> machine(seed, timing);
-  Config config;
+  Config config = systolic::Fp32Machine();
   config.memory_latency = static_cast<int>(timing.latency + kPortLatency);
   config.instruction_bytes_per_cycle = Machine<Model>::kPortBytes;
   for (int round = 0; round < 10 && !testing::Test::HasFailure(); ++round) {

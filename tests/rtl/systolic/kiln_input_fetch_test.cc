@@ -16,6 +16,7 @@
 #include "tests/rtl/systolic/commands.h"
 #include "tests/rtl/systolic/fetch_bench.h"
 #include "tests/rtl/systolic/input_fills.h"
+#include "tests/targets/systolic/fp32_machine.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln::systolic {
@@ -65,7 +66,7 @@ struct InputFetch {
 
 Config ConfigOf(int rows, int columns, const char* input_format, int port_bytes,
                 int words_per_cycle = 1) {
-  Config config;
+  Config config = systolic::Fp32Machine();
   config.array_rows = rows;
   config.array_columns = columns;
   config.input_format = *FindFormat(input_format);

@@ -11,6 +11,7 @@
 #include "kiln/targets/systolic/isa/isa_derived.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/commands.h"
+#include "tests/targets/systolic/fp32_machine.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln::rtl {
@@ -544,7 +545,7 @@ Instruction SmallMatrix() {
 }
 
 Config SmallConfig() {
-  Config config;
+  Config config = systolic::Fp32Machine();
   config.array_rows = config.array_columns = 8;
   return config;
 }

@@ -25,6 +25,7 @@
 #include "tests/rtl/systolic/operand_requests.h"
 #include "tests/rtl/systolic/vector_command.h"
 #include "tests/rtl/systolic/word_list.h"
+#include "tests/targets/systolic/fp32_machine.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln::rtl {
@@ -39,7 +40,7 @@ using systolic::RandomCase;
 constexpr size_t kWords = 5;  // of the buffer
 
 Config UnitConfig(int lanes, int block_size) {
-  Config c;
+  Config c = systolic::Fp32Machine();
   c.name = "operands";
   c.array_rows = block_size == 0 ? lanes : 2;
   c.array_columns = lanes;

@@ -89,7 +89,7 @@ Config ConfigOf(int columns, int port_bytes) {
   config.input_buffer_words = 100;
   config.depthwise_buffer_words = 77;
   config.weight_buffer_words = 32;
-  config.accumulation_buffer_words = 21;
+  config.accumulation_buffer_words = config.parameter_buffer_words = 21;
   config.depthwise_multipliers = 3;
   config.operand_port_bytes = port_bytes;
   config.memory_latency = 5;

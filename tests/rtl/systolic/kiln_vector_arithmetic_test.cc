@@ -22,6 +22,7 @@
 #include "kiln/targets/systolic/simulate/arithmetic.h"
 #include "tests/rtl/arith/fp32_values.h"
 #include "tests/rtl/support.h"
+#include "tests/targets/systolic/fp32_machine.h"
 
 namespace kiln::rtl {
 namespace {
@@ -39,7 +40,7 @@ struct Plain {
   using Model = Vvector_arithmetic;
   static constexpr int kQuantise = 0;  // registers of the quantiser
   static Config config() {
-    Config c;
+    Config c = systolic::Fp32Machine();
     c.weight_format = *FindFormat("int4");
     return c;
   }
@@ -48,7 +49,7 @@ struct Bf16 {
   using Model = Vvector_arithmetic_bf16;
   static constexpr int kQuantise = 2;
   static Config config() {
-    Config c;
+    Config c = systolic::Fp32Machine();
     c.input_format = *FindFormat("e4m3");
     c.weight_format = *FindFormat("posit8_1");
     c.vector_format = *FindFormat("bf16");
@@ -61,7 +62,7 @@ struct Fp16Blocks {
   using Model = Vvector_arithmetic_fp16;
   static constexpr int kQuantise = 1;
   static Config config() {
-    Config c;
+    Config c = systolic::Fp32Machine();
     c.input_format = *FindFormat("e5m2");
     c.weight_format = *FindFormat("fixed8_6");
     c.vector_format = *FindFormat("fp16");

@@ -17,6 +17,7 @@
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/vector_command.h"
 #include "tests/rtl/systolic/word_list.h"
+#include "tests/targets/systolic/fp32_machine.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln::rtl {
@@ -30,7 +31,7 @@ using systolic::RandomCase;
 // A design point around a vector unit of so many lanes; sizes that rows and blocks depend on come
 // at random.
 Config RandomUnit(Random& random, int lanes, int block_size) {
-  Config c;
+  Config c = systolic::Fp32Machine();
   c.name = "sequencer";
   c.array_rows = block_size == 0 ? lanes : 2;
   c.array_columns = lanes;

@@ -22,6 +22,7 @@
 #include "rtl/testbench/kiln_axi_memory.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/vector_command.h"
+#include "tests/targets/systolic/fp32_machine.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln::rtl {
@@ -44,7 +45,7 @@ constexpr int kScalePort = 8;  // bytes
 
 // The design point of the models in CMakeLists.txt.
 Config UnitConfig(int lanes, int stages, int latency, int operand_words = 64) {
-  Config c;
+  Config c = systolic::Fp32Machine();
   c.name = "vector unit";
   c.array_rows = lanes;
   c.array_columns = lanes;

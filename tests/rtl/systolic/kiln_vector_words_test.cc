@@ -21,6 +21,7 @@
 #include "kiln/targets/systolic/simulate/arithmetic.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/vector_command.h"
+#include "tests/targets/systolic/fp32_machine.h"
 
 namespace kiln::rtl {
 namespace {
@@ -128,7 +129,7 @@ struct Front {
         config(ConfigOf(vector_format)),
         numbers(config) {}
   static systolic::Config ConfigOf(const char* vector_format) {
-    systolic::Config config;
+    systolic::Config config = systolic::Fp32Machine();
     config.vector_format = *FindFormat(vector_format);
     return config;
   }
@@ -139,7 +140,7 @@ struct Front {
     return AccumulatorToValue(numbers, DecodeFloat(accumulation, code), scale, bias);
   }
   const Format accumulation;
-  const systolic::Config config;
+  const systolic::Config config = systolic::Fp32Machine();
   const Numbers numbers;
 };
 

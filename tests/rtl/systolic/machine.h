@@ -18,6 +18,7 @@
 #include "kiln/targets/systolic/config/user_unit.h"
 #include "kiln/targets/systolic/isa/isa.h"
 #include "rtl/testbench/kiln_systolic_bench.h"
+#include "tests/targets/systolic/fp32_machine.h"
 #include "tests/targets/systolic/random_program.h"
 
 namespace kiln::rtl {
@@ -39,11 +40,12 @@ inline void SetFunctions(uint32_t functions, uint32_t divides, Config* config) {
   config->vector_divide_stages = divides;
 }
 inline Config Base() {
-  Config c;
+  Config c = systolic::Fp32Machine();
   c.name = "model";
   c.input_buffer_words = 256;
   c.weight_buffer_words = 96;
   c.accumulation_buffer_words = 64;
+  c.parameter_buffer_words = 32;
   c.depthwise_buffer_words = 256;
   c.vector_row_buffer_words = 16;
   c.vector_stage_latency = 2;

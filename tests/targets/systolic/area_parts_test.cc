@@ -11,12 +11,13 @@
 #include "kiln/hardware/area_fit.h"
 #include "kiln/hardware/technology.h"
 #include "kiln/targets/systolic/cost/cost.h"
+#include "tests/targets/systolic/fp32_machine.h"
 
 namespace kiln::systolic {
 namespace {
 
 Config SmallConfig() {
-  Config c;
+  Config c = Fp32Machine();
   c.name = "small";
   c.array_rows = c.array_columns = 4;
   c.input_buffer_words = 64;

@@ -2,6 +2,7 @@
 // share it, so that no comparison between levels can find a fault in it.
 #include "kiln/targets/systolic/simulate/arithmetic.h"
 #include "kiln/targets/systolic/simulate/functional/reduce_tree.h"
+#include "tests/targets/systolic/fp32_machine.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +20,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 const float kNan = std::nanf("");
 
 const Numbers& Fp32() {
-  static const auto* const kConfig = new Config;
+  static const auto* const kConfig = new Config(Fp32Machine());
   static const auto* const kNumbers = new Numbers(*kConfig);
   return *kNumbers;
 }

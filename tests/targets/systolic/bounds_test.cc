@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "kiln/targets/systolic/compile/schedule.h"
 #include "kiln/targets/systolic/isa/timing.h"
+#include "tests/targets/systolic/fp32_machine.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln::systolic {
@@ -81,7 +82,7 @@ TEST(SystolicBounds, HoldWhereWeightLoadsAreLongerThanPasses) {
   Random random(72);
   int longer = 0;
   for (int i = 0; i < 60; ++i) {
-    Config config;
+    Config config = Fp32Machine();
     config.array_rows = 32 << random.Below(2);
     config.array_columns = 1 << random.Below(4);
     config.weight_rows_per_cycle = 1 << random.Below(3);
@@ -110,7 +111,7 @@ TEST(SystolicBounds, HoldWhereInputsTakeManyBeats) {
   Random random(74);
   int by_inputs = 0;
   for (int i = 0; i < 60; ++i) {
-    Config config;
+    Config config = Fp32Machine();
     config.array_rows = 32 << random.Below(2);
     config.array_columns = 4;
     config.weight_rows_per_cycle = config.array_rows;
@@ -156,7 +157,7 @@ TEST(SystolicBounds, HoldWhereInputsTakeManyBeats) {
 TEST(SystolicBounds, HoldWhereABeatBringsSeveralWords) {
   Random random(75);
   for (int i = 0; i < 40; ++i) {
-    Config config;
+    Config config = Fp32Machine();
     config.array_rows = config.array_columns = 8;
     config.depthwise_words_per_cycle = 2 << random.Below(4);
     config.depthwise_multipliers = 9;
@@ -190,7 +191,7 @@ TEST(SystolicBounds, HoldWhereABeatBringsSeveralWords) {
 TEST(SystolicBounds, HoldWhereDrainsReadScatteredOperands) {
   Random random(76);
   for (int i = 0; i < 60; ++i) {
-    Config config;
+    Config config = Fp32Machine();
     config.array_rows = 8;
     config.array_columns = 8 << random.Below(3);
     config.memory_latency = static_cast<int>(random.Between(kLeastMemoryLatency, 12));
@@ -216,7 +217,7 @@ TEST(SystolicBounds, HoldWhereDrainsReadScatteredOperands) {
 // weights come, are shifted in (32 cycles), one pass of one cycle, and the way out. A second load
 // does not follow.
 TEST(SystolicBounds, OneTileOfATallArrayPaysForOneLoad) {
-  Config config;
+  Config config = Fp32Machine();
   config.array_rows = 32;
   config.array_columns = 4;
   config.input_buffer_words = 64;
@@ -264,7 +265,7 @@ TEST(SystolicBounds, HoldForEveryOrderOfLoops) {
   Random random(73);
   int broadcast_lengths = 0;
   for (int i = 0; i < 60; ++i) {
-    Config config;
+    Config config = Fp32Machine();
     config.array_columns = 1 << random.Below(5);
     config.memory_latency = kLeastMemoryLatency;
     config.vector_stage_latency = 1;
@@ -320,7 +321,7 @@ TEST(SystolicBounds, HoldForEveryOrderOfLoops) {
 // By hand, on 16 lanes: an fp32 operand that is the same for a whole row takes one beat of the
 // operand port a word and not four.
 TEST(SystolicBounds, ABroadcastWordIsOneBeat) {
-  Config config;
+  Config config = Fp32Machine();
   config.memory_latency = kLeastMemoryLatency;
   Instruction in;
   in.opcode = Opcode::kVector;

@@ -31,7 +31,7 @@ Config ConfigOf(const std::string& name) {
 
 // Every module exists in rtl/systolic, and has the parameters that it is timed with.
 TEST(SystolicClock, ModulesAndParametersAreThoseOfTheRtl) {
-  for (const char* name : {"systolic-int8-16x16", "systolic-int8-16x16-bf16", "systolic-mxint8-8x8",
+  for (const char* name : {"systolic-int8-16x16", "systolic-int8-16x16-fp32", "systolic-mxint8-8x8",
                            "systolic-e4m3-8x8"}) {
     for (const TimedModule& module : TimedModulesOf(ConfigOf(name))) {
       std::string file = fmt::format("rtl/systolic/{}.sv", module.module);
@@ -52,7 +52,7 @@ TEST(SystolicClock, ModulesAndParametersAreThoseOfTheRtl) {
 
 // The slowest module, which this test finds in the table, has the machine's clock.
 TEST(SystolicClock, IsThatOfTheSlowestModule) {
-  const std::vector<TimedModule> modules = TimedModulesOf(ConfigOf("systolic-int8-16x16-bf16"));
+  const std::vector<TimedModule> modules = TimedModulesOf(ConfigOf("systolic-int8-16x16"));
   double least = 1e9;
   for (const TimedModule& module : modules) {
     const auto mhz = hardware::MeasuredMhz(module.module, module.parameters);
@@ -66,7 +66,7 @@ TEST(SystolicClock, IsThatOfTheSlowestModule) {
 }
 
 TEST(SystolicClock, IsUnknownWithoutAMeasurement) {
-  Config config = ConfigOf("systolic-int8-16x16-bf16");
+  Config config = ConfigOf("systolic-int8-16x16");
   config.input_buffer_words = 2048;
   MachineClock clock = ClockAt(TimedModulesOf(config), 45);
   EXPECT_LT(clock.mhz(), 0);

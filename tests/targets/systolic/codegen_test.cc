@@ -5,6 +5,7 @@
 #include "kiln/support/random.h"
 #include "tests/targets/inferred_node.h"
 #include "tests/targets/systolic/compiled.h"
+#include "tests/targets/systolic/fp32_machine.h"
 
 namespace kiln::systolic {
 namespace {
@@ -46,7 +47,7 @@ TEST(SystolicMemoryPlan, FreedMemoryIsUsedAgain) {
 }
 
 TEST(SystolicWeights, TilesFollowTheOrderOfFetching) {
-  Config config;
+  Config config = Fp32Machine();
   config.array_rows = config.array_columns = 2;
   WeightCodes weights;
   weights.rows = 2 * 3;  // two taps of three channels

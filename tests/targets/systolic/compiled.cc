@@ -40,8 +40,7 @@ StatusOr<std::unique_ptr<SystolicProgram>> CompileFor(const Graph& prepared, con
   return Generate(std::move(lowered), prepared, config, options);
 }
 
-Config SquareConfig(int size) {
-  Config config;
+Config SquareConfig(int size, Config config) {
   config.name = "square-" + std::to_string(size);
   config.array_rows = config.array_columns = size;
   config.input_port_bytes = config.weight_port_bytes = config.operand_port_bytes =

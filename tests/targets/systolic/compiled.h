@@ -21,8 +21,9 @@ StatusOr<Graph> Prepare(Graph graph, const std::vector<std::vector<Tensor>>& ima
 StatusOr<std::unique_ptr<SystolicProgram>> CompileFor(const Graph& prepared, const Config& config,
                                                       bool host_fallback = true);
 
-// A design point by the sizes of its array.
-Config SquareConfig(int size);
+// Returns a design point with an array of `size` rows and columns and ports that fit it, otherwise
+// like `config`.
+Config SquareConfig(int size, Config config = {});
 
 // One line a kernel: "matrix conv 3x3 16->16 /1 @32x32 + bias + relu"; host kernels with their
 // reason.

@@ -64,6 +64,29 @@ TEST(SystolicConfig, PrintedTextReadsBack) {
   EXPECT_TRUE(again->quire);
 }
 
+// The pipelined vector unit: few stages, functions in the middle ones, a divider in the last.
+TEST(SystolicConfig, TheVectorUnitIsAShortFloatOfFourStagesByDefault) {
+  const auto config = ParseConfig(kSmall, "small.yaml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->vector_format.name, "bf16.flush");
+  EXPECT_EQ(config->vector_stages, 4);
+  EXPECT_EQ(config->vector_stage_latency, 3);
+  EXPECT_EQ(config->vector_function_stages, 0b0110u);
+  EXPECT_EQ(config->vector_divide_stages, 0b1000u);
+  EXPECT_EQ(config->vector_function_latency, 3);  // six cycles for a function
+  EXPECT_EQ(config->vector_convert_latency, 3);
+
+  const auto few = ParseConfig(std::string(kSmall) + "vector_stages: 3\n", "few.yaml");
+  ASSERT_TRUE(few.ok()) << few.status();
+  EXPECT_EQ(few->present_stages(few->vector_function_stages), 0b111u);
+  EXPECT_EQ(few->present_stages(few->vector_divide_stages), 0b111u);
+
+  const auto wide = ParseConfig(std::string(kSmall) + "vector_format: fp32\n", "wide.yaml");
+  ASSERT_TRUE(wide.ok()) << wide.status();
+  EXPECT_EQ(wide->vector_function_latency, 0);
+  EXPECT_EQ(wide->vector_convert_latency, 0);
+}
+
 TEST(SystolicConfig, AUserUnitHasItsNameAndTakesIntegers) {
   const std::string maximum = std::string(kSmall) + "user_unit: maximum\n";
   const auto config = ParseConfig(maximum, "small.yaml");
@@ -271,7 +294,7 @@ TEST(SystolicConfig, ErrorsNameFileKeyAndRemedy) {
   EXPECT_THAT(ErrorOf(small + "vector_format: posit16_1\n"), HasSubstr("vector_format"));
   EXPECT_THAT(ErrorOf(small + "vector_format: bf16.toward_zero\n"), HasSubstr("vector_format"));
   EXPECT_THAT(ErrorOf(small + "vector_format: bf16.flush\nvector_function_latency: 1\n"),
-              HasSubstr("1 cycles beyond 4 are too few for functions in bf16.flush"));
+              HasSubstr("1 cycles beyond 3 are too few for functions in bf16.flush"));
   EXPECT_THAT(ErrorOf(small + "vector_convert_latency: 9\noperand_buffer_words: 250\n"),
               HasSubstr("250 words and 9 cycles of conversion"));
   EXPECT_THAT(ErrorOf(small + "input_format: e4m3.stochastic\n"), HasSubstr("rounds at random"));

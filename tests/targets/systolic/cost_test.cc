@@ -10,6 +10,7 @@
 #include "kiln/targets/systolic/simulate/cycle/cycle.h"
 #include "tests/targets/energy_checks.h"
 #include "tests/targets/systolic/compiled.h"
+#include "tests/targets/systolic/fp32_machine.h"
 #include "tests/targets/systolic/random_program.h"
 
 namespace kiln::systolic {
@@ -153,9 +154,7 @@ TEST(CostModel, EveryDesignPointHasAnArea) {
 // the library's node: most of its modules are points of the fit, so this says that units are
 // counted as the machine has them.
 TEST(CostModel, UnitsSumToAWholeMachine) {
-  Config config = SquareConfig(4);
-  config.vector_stages = 12;
-  config.vector_function_stages = config.vector_divide_stages = kEveryStage;
+  Config config = SquareConfig(4, Fp32Machine());
   config.input_port_bytes = config.weight_port_bytes = config.operand_port_bytes =
       config.output_port_bytes = 8;
   const auto cost = CostOf(config, hardware::kAreaNode);

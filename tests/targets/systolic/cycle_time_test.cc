@@ -12,13 +12,14 @@
 #include "kiln/support/random.h"
 #include "kiln/targets/systolic/isa/timing.h"
 #include "kiln/targets/systolic/simulate/cycle/cycle.h"
+#include "tests/targets/systolic/fp32_machine.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln::systolic {
 namespace {
 
 Config ConfigOfArray(int rows, int columns) {
-  Config config;
+  Config config = Fp32Machine();
   config.name = "test";
   config.array_rows = rows;
   config.array_columns = columns;

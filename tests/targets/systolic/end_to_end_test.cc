@@ -93,7 +93,7 @@ TEST_P(SystolicEndToEnd, RandomNetworksComeOutRight) {
       const double error =
           RelativeError(result->outputs[i].data<float>(), (*expected)[i].data<float>());
       worst = std::max(worst, error);
-      EXPECT_LT(error, 0.12) << "seed " << seed << " output " << i << "\n"
+      EXPECT_LT(error, 0.15) << "seed " << seed << " output " << i << "\n"
                              << PrintGraph(*prepared, {.elide_constants = true})
                              << KernelList(**program);
     }

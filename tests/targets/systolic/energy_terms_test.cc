@@ -8,18 +8,19 @@
 #include "kiln/hardware/energy.h"
 #include "kiln/targets/systolic/cost/cost.h"
 #include "kiln/targets/systolic/isa/timing.h"
+#include "tests/targets/systolic/fp32_machine.h"
 
 namespace kiln::systolic {
 namespace {
 
 // int8 operands, sums of int32.
 Config EnergyConfig() {
-  Config c;
+  Config c = Fp32Machine();
   c.name = "small";
   c.array_rows = c.array_columns = 4;
   c.input_buffer_words = 64;
   c.weight_buffer_words = 32;
-  c.accumulation_buffer_words = 16;
+  c.accumulation_buffer_words = c.parameter_buffer_words = 16;
   c.accumulation_buffer_banks = 2;
   c.depthwise_multipliers = 3;
   c.depthwise_buffer_words = 128;

@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kiln/targets/systolic/config/user_unit.h"
+#include "tests/targets/systolic/fp32_machine.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln::systolic {
@@ -110,7 +111,7 @@ TEST(SystolicIsa, TheDecoderSurvivesAnyBytes) {
 }
 
 TEST(SystolicIsa, DecodeNamesTheFault) {
-  const Config config;
+  const Config config = Fp32Machine();
   const std::vector<uint8_t> good = Encode(SmallMatrix(), config);
   const auto fault = [&](const std::vector<uint8_t>& bits) {
     const auto decoded = Decode(bits, config);
@@ -171,7 +172,7 @@ TEST(SystolicIsa, TextShowsWhatAnInstructionDoes) {
 }
 
 TEST(SystolicIsa, CheckAcceptsAndRefuses) {
-  const Config config;
+  const Config config = Fp32Machine();
   EXPECT_TRUE(CheckInstruction(SmallMatrix(), config).ok())
       << CheckInstruction(SmallMatrix(), config);
   const auto fault = [&](auto change) {
@@ -224,7 +225,7 @@ TEST(SystolicIsa, RowsAreCountedWithoutOverflow) {
 // Only a depthwise instruction has a user unit, only a matrix instruction a precision: the machine
 // stops at others.
 TEST(SystolicIsa, HeadersOfOtherInstructionsNameNoUnitAndNoPrecision) {
-  Config config;
+  Config config = Fp32Machine();
   config.user_unit = FindUserUnit("maximum");
   config.psum_format = config.accumulation_format = *FindFormat("fp32");
   config.other_precisions = {{*FindFormat("e4m3"), *FindFormat("e4m3")}};

@@ -185,12 +185,13 @@ TEST(SystolicLower, WhatTheMachineCannotWriteTheHostDoes) {
   output %1
 })"),
             "vector relu @2x3\n");
-  EXPECT_EQ(KernelsOf(R"(graph "t" {
+  EXPECT_EQ(
+      KernelsOf(R"(graph "t" {
   input %x : f32[2x3]
   %1 = relu %x : f32[2x3] quant e5m2 per_tensor symmetric scale=[0.5]
   output %1
 })"),
-            "host relu ('1' is held as e5m2, this design point writes int8, fp32 and integers)\n");
+      "host relu ('1' is held as e5m2, this design point writes int8, bf16.flush and integers)\n");
   EXPECT_THAT(ProductOf("e5m2 per_tensor symmetric scale=[0.5]", "int8 per_tensor scale=[0.25]"),
               HasSubstr("activations are e5m2, the array takes int8"));
   EXPECT_THAT(

@@ -18,6 +18,7 @@
 #include "kiln/targets/systolic/simulate/cycle/cycle.h"
 #include "kiln/targets/systolic/simulate/functional/functional.h"
 #include "tests/targets/systolic/compiled.h"
+#include "tests/targets/systolic/fp32_machine.h"
 #include "tests/test_data.h"
 
 namespace kiln::systolic {
@@ -46,7 +47,7 @@ std::vector<float> ReferenceOf(const Graph& graph, const std::vector<Tensor>& in
 
 // The outputs of the functional level; the cycle level gives the same codes.
 std::vector<float> OnTheArray(const Graph& annotated, const std::vector<Tensor>& inputs) {
-  const auto program = CompileFor(annotated, SquareConfig(8));
+  const auto program = CompileFor(annotated, SquareConfig(8, Fp32Machine()));
   EXPECT_TRUE(program.ok()) << program.status();
   EXPECT_THAT(KernelList(**program), Not(HasSubstr("host"))) << PrintGraph(annotated);
   const auto result = RunFunctional(**program, Batch{inputs}, RunOptions{});
@@ -128,7 +129,8 @@ void ExpectTwoBitNetwork(const std::filesystem::path& data, int64_t correct, int
   const Graph annotated = Annotated(*graph);
   const auto simulated = SimulateQuantisation(annotated);
   ASSERT_TRUE(simulated.ok()) << simulated.status();
-  const auto program = CompileFor(annotated, SquareConfig(16), /*host_fallback=*/false);
+  const auto program =
+      CompileFor(annotated, SquareConfig(16, Fp32Machine()), /*host_fallback=*/false);
   ASSERT_TRUE(program.ok()) << program.status();
   const auto array = RunFunctional(**program, Batch{{images}}, RunOptions{});
   ASSERT_TRUE(array.ok()) << array.status();

@@ -10,6 +10,7 @@
 #include "kiln/targets/systolic/isa/stages.h"
 #include "kiln/targets/systolic/isa/walk.h"
 #include "kiln/targets/systolic/simulate/numbers.h"
+#include "tests/targets/systolic/fp32_machine.h"
 
 namespace kiln::systolic {
 namespace {
@@ -306,17 +307,20 @@ class Builder {
       return;
     }
     const Geometry g = GeometryOf(instruction_, config_);
-    t.columns_per_block =
-        Between(1, std::min<int64_t>(g.column_tiles, config_.accumulation_buffer_words /
-                                                         (t.tile_height * t.tile_width)));
+    t.columns_per_block = Between(
+        1, std::min<int64_t>({g.column_tiles, config_.parameter_buffer_words,
+                              config_.accumulation_buffer_words / (t.tile_height * t.tile_width)}));
     if (block_output_) {
       // Whole scale blocks of the output leave a bank together.
       const int32_t together = std::max(1, config_.block_size / config_.array_columns);
       t.columns_per_block =
           std::min(g.column_tiles, (t.columns_per_block + together - 1) / together * together);
-      if (t.columns_per_block * t.tile_height * t.tile_width > config_.accumulation_buffer_words) {
+      const int32_t most =
+          std::min(config_.parameter_buffer_words, config_.accumulation_buffer_words);
+      if (t.columns_per_block > most ||
+          t.columns_per_block * t.tile_height * t.tile_width > config_.accumulation_buffer_words) {
         t.tile_height = t.tile_width = 1;
-        block_output_ = t.columns_per_block <= config_.accumulation_buffer_words;
+        block_output_ = t.columns_per_block <= most;
         if (!block_output_) t.columns_per_block = 1;
       }
     }
@@ -634,7 +638,7 @@ Config RandomConfig(Random& random) {
   const auto between = [&random](int64_t low, int64_t high) {
     return static_cast<int>(random.Between(low, high));
   };
-  Config c;
+  Config c = Fp32Machine();
   c.name = "random";
   c.array_rows = between(1, 8);
   c.array_columns = between(1, 8);
@@ -651,6 +655,7 @@ Config RandomConfig(Random& random) {
                                                  24);  // a depthwise kernel fits
   c.accumulation_buffer_words = between(1, 64);
   c.accumulation_buffer_banks = between(1, 2);
+  c.parameter_buffer_words = (c.accumulation_buffer_words + 1) / 2;
   c.vector_stages = kMaxStages;
   c.vector_stage_latency = between(1, 5);
   c.vector_row_buffer_words = between(2, 16);

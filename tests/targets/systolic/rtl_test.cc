@@ -17,6 +17,7 @@
 #include "kiln/support/random.h"
 #include "kiln/targets/systolic/emit/emit.h"
 #include "tests/targets/systolic/compiled.h"
+#include "tests/targets/systolic/fp32_machine.h"
 
 namespace kiln::systolic {
 namespace {
@@ -25,7 +26,7 @@ using testing::HasSubstr;
 
 // As little hardware as there can be, so that it is built quickly.
 Config Tiny() {
-  Config c;
+  Config c = Fp32Machine();
   c.name = "tiny";
   c.array_rows = c.array_columns = 2;
   c.input_buffer_words = c.weight_buffer_words = c.accumulation_buffer_words = 64;

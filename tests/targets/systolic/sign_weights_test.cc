@@ -14,6 +14,7 @@
 #include "kiln/targets/systolic/simulate/cycle/cycle.h"
 #include "kiln/targets/systolic/simulate/functional/functional.h"
 #include "tests/targets/systolic/compiled.h"
+#include "tests/targets/systolic/fp32_machine.h"
 
 namespace kiln::systolic {
 namespace {
@@ -21,7 +22,7 @@ namespace {
 using testing::HasSubstr;
 
 Config SignConfig() {
-  Config config = SquareConfig(4);
+  Config config = SquareConfig(4, Fp32Machine());
   config.weight_format = *FindFormat("binary");
   return config;
 }
@@ -131,7 +132,9 @@ TEST(SystolicIntegerWeights, AreTakenByTheirCodes) {
   output %1
 }})",
         weights.annotation, fmt::join(w, ", "));
-    EXPECT_EQ(OnTheArray(text, Tensor::Of<float>({1, 1, kDepth}, x), SquareConfig(4)), expected);
+    EXPECT_EQ(
+        OnTheArray(text, Tensor::Of<float>({1, 1, kDepth}, x), SquareConfig(4, Fp32Machine())),
+        expected);
   }
 }
 

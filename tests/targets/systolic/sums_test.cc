@@ -11,6 +11,7 @@
 #include "kiln/support/random.h"
 #include "kiln/targets/systolic/isa/walk.h"
 #include "kiln/targets/systolic/simulate/numbers.h"
+#include "tests/targets/systolic/fp32_machine.h"
 
 namespace kiln::systolic {
 namespace {
@@ -21,7 +22,7 @@ Format Int(int64_t bits) { return *FindFormat("int" + std::to_string(bits)); }
 
 // A work of random shape, weights and range of inputs on a small design point with random sums.
 struct Trial {
-  Config config;
+  Config config = Fp32Machine();
   Work work;
 
   explicit Trial(Random& random) {
@@ -226,7 +227,7 @@ Work ProductOf(int64_t rows, int64_t weight) {
 
 // Codes of 16 bits could make 1000 products leave int32; these weights cannot.
 TEST(Sums, SmallWeightsAreNoReasonToWarn) {
-  Config config;
+  Config config = Fp32Machine();
   config.input_format = config.weight_format = Int(16);
   SumCheck small(config);
   small.Add("small", ProductOf(1000, 65));  // 1000 * 65 * 32767 < 2^31
@@ -242,7 +243,7 @@ TEST(Sums, SmallWeightsAreNoReasonToWarn) {
 }
 
 TEST(Sums, TheLongestLayerThatCanWrapIsNamed) {
-  Config config;
+  Config config = Fp32Machine();
   config.input_format = config.weight_format = Int(16);
   SumCheck check(config);
   check.Add("short", ProductOf(10, 30000));
@@ -272,7 +273,7 @@ TEST(Sums, WarnFromTheFirstRangeThatDoesNotFit) {
   };
   const auto can_wrap = [](int psum_bits, const char* accumulation, const SumRange& psum,
                            const SumRange& sum, const SumRange& result) {
-    Config config;
+    Config config = Fp32Machine();
     config.psum_format = Int(psum_bits);
     config.accumulation_format = *FindFormat(accumulation);
     Sums sums;
@@ -299,7 +300,7 @@ TEST(Sums, WarnFromTheFirstRangeThatDoesNotFit) {
 // not 256 * 2^15.
 TEST(Sums, NotesBeginWhereSumsLeaveTheirIntegers) {
   for (const auto& [input, wraps] : {std::pair(255, false), {256, true}, {257, true}}) {
-    Config config;
+    Config config = Fp32Machine();
     config.input_format = config.weight_format = Int(16);
     config.psum_format = Int(32);
     config.accumulation_format = Int(24);
@@ -314,7 +315,7 @@ TEST(Sums, NotesBeginWhereSumsLeaveTheirIntegers) {
 // Inputs with a zero point at their end: results reach twice as far as accumulations.
 TEST(Sums, ZeroPointsDoubleTheReachOfResults) {
   for (const auto& [rows, wraps] : {std::pair(65793, false), {65794, true}}) {
-    Config config;  // int8, sums of int32
+    Config config = Fp32Machine();  // int8, sums of int32
     Work work;
     work.instruction.opcode = Opcode::kMatrix;
     work.instruction.convolution.channels = rows;
@@ -334,7 +335,7 @@ TEST(Sums, ZeroPointsDoubleTheReachOfResults) {
 
 // Operands that are both activations: any codes may meet.
 TEST(Sums, OfTwoActivations) {
-  Config config;
+  Config config = Fp32Machine();
   config.input_format = config.weight_format = Int(16);
   Work work;
   work.instruction.convolution.channels = 4;

@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "kiln/support/random.h"
+#include "tests/targets/systolic/fp32_machine.h"
 
 namespace kiln::systolic {
 namespace {
 
 // Ports of different widths, so that one taken for another shows.
 Config Machine() {
-  Config config;
+  Config config = Fp32Machine();
   config.array_rows = 16;
   config.array_columns = 8;
   config.weight_rows_per_cycle = 2;

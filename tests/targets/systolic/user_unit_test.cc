@@ -9,6 +9,7 @@
 #include "kiln/targets/systolic/simulate/functional/functional.h"
 #include "tests/targets/inferred_node.h"
 #include "tests/targets/systolic/compiled.h"
+#include "tests/targets/systolic/fp32_machine.h"
 
 namespace kiln::systolic {
 namespace {
@@ -49,7 +50,7 @@ TEST_P(MaximumUnit, PoolsAsTheVectorUnitDoes) {
   for (uint64_t seed = 1; seed <= 3; ++seed) images.push_back(RandomInputs(graph, seed));
   const auto prepared = Prepare(std::move(graph), images);
   ASSERT_TRUE(prepared.ok()) << prepared.status();
-  Config config = SquareConfig(8);
+  Config config = SquareConfig(8, Fp32Machine());
   const auto plain = CompileFor(*prepared, config);
   ASSERT_TRUE(plain.ok()) << plain.status();
   config.user_unit = FindUserUnit("maximum");

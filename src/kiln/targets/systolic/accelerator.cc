@@ -142,6 +142,7 @@ StatusOr<std::unique_ptr<Accelerator>> SystolicAccelerator::WithFormats(
   if (!own && c.block_size > 0) c.accumulation_format = *FindFormat("fp32");
   if (c.psum_format.is_integer())
     c.quire = c.product_rounded = false;  // integer sums are exact already
+  if (!own) SetDefaultArrayLatencies(&c);
   if (const auto fault = FindFormatFault(c)) {
     return UnsupportedAt("", fmt::format("{}, key '{}'", c.name, fault->key), fault->fault,
                          fault->remedy);

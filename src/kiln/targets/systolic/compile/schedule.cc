@@ -302,7 +302,9 @@ std::vector<Tiling> TilingsOf(const Instruction& instruction, const Config& conf
           }
           continue;
         }
-        const int64_t most_columns = config.accumulation_buffer_words / (int64_t{height} * width);
+        const int64_t most_columns =
+            std::min<int64_t>(config.parameter_buffer_words,
+                              config.accumulation_buffer_words / (int64_t{height} * width));
         const int32_t together = DrainColumns(instruction.vector, config);
         for (int32_t columns : EvenCuts(g.column_tiles, most_columns)) {
           if (columns % together != 0 && columns != g.column_tiles) continue;

@@ -185,6 +185,12 @@ void SetDefaultArrayLatencies(Config* config) {
   config->array_sum_latency = whole || config->quire ? 1 : 2;
 }
 
+void SetDefaultStages(Config* config) {
+  const bool few = config->vector_stages < 4;
+  config->vector_function_stages = few ? kEveryStage : 0b0110;
+  config->vector_divide_stages = few ? kEveryStage : 0b1000;
+}
+
 int LeastFunctionLatency(const Config& config) {
   if (!IsShortFloat(config.vector_format)) return 0;
   if (config.present_stages(config.vector_function_stages) == 0) return 0;
@@ -294,6 +300,8 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
                           c.array_rows),
               "at least array_rows");
   }
+  reader.ReadTo("vector_stages");
+  SetDefaultStages(&c);
   reader.ReadTo("vector_divide_stages");
   SetDefaultLatencies(&c);
   reader.ReadTo("vector_convert_latency");

@@ -88,7 +88,7 @@ struct Config {
   // Format of the vector unit: every result of a stage is rounded to it, and values without codes
   // are stored in memory in it. Any signed float that fp32 can represent, rounded to nearest even.
   // If it is narrower than fp32, a fused multiply-add is computed as a product and a sum.
-  Format vector_format = *FindFormat("fp32");
+  Format vector_format = *FindFormat("bf16.flush");
   // Microscaling: the number of elements along the reduction that share a scale, a multiple of
   // array_rows. 0 means no block scales.
   int block_size = 0;
@@ -102,37 +102,40 @@ struct Config {
   // Buffers, in words per bank. An input word is array_rows codes, a weight word array_columns
   // codes (one row of a tile), an accumulation word array_columns accumulators. The input and
   // weight buffers have two banks each.
-  int input_buffer_words = 1024;
-  int weight_buffer_words = 1024;
-  int accumulation_buffer_words = 1024;
+  int input_buffer_words = 256;
+  int weight_buffer_words = 256;
+  int accumulation_buffer_words = 256;
   int accumulation_buffer_banks =
       2;  // with 1 the array waits while the vector unit drains; with 2 they overlap
 
+  int parameter_buffer_words = 32;  // channel parameters: the most column tiles of a block
+
   // Vector unit: array_columns lanes; at best one vector word per cycle.
   int vector_stages =
-      12;  // programmable stages in sequence; each adds vector_stage_latency cycles to the depth
-  int vector_stage_latency = 4;  // cycles
-  // Further cycles: of a stage with functions or a divider (SetDefaultLatencies), and of the
-  // conversions at both ends.
-  int vector_function_latency = 0;
-  int vector_convert_latency = 0;
+      4;  // programmable stages in sequence; each adds vector_stage_latency cycles to the depth
+  int vector_stage_latency = 3;  // cycles
+  // Further cycles: of a stage with functions or a divider, and of the conversions at both ends.
+  // In YAML, the defaults follow from vector_format and the stages (SetDefaultLatencies).
+  int vector_function_latency = 3;
+  int vector_convert_latency = 3;
   // The stages that have the approximate functions (including reciprocals) and those that have a
   // divider, for the lanes and for the scalars that rows are reduced to: bit i for stage i. In
-  // YAML, a list of stage numbers from 0; default: all stages.
-  uint32_t vector_function_stages = kEveryStage;
-  uint32_t vector_divide_stages = kEveryStage;
+  // YAML, a list of stage numbers from 0; the default follows from vector_stages
+  // (SetDefaultStages).
+  uint32_t vector_function_stages = 0b0110;
+  uint32_t vector_divide_stages = 0b1000;
   int vector_row_buffer_words =
-      1024;  // words of `lanes` numbers that keep rows on chip between vector passes
+      256;  // words of `lanes` numbers that keep rows on chip between vector passes
   int vector_rows_in_flight =
       8;  // rows that go through a vector pass together; the others hide the latency of each
   int operand_buffer_words =
-      32;  // words that can wait for memory operands; limits how far requests run ahead
+      24;  // words that can wait for memory operands; limits how far requests run ahead
 
   // Depthwise unit: it computes array_columns channels (lanes) at once. With 0 multipliers per lane
   // the design point has no depthwise unit.
   int depthwise_multipliers =
       9;  // per lane; a kernel of t taps takes ceil(t / multipliers) cycles per word
-  int depthwise_buffer_words = 1024;  // words of array_columns codes per bank; two banks
+  int depthwise_buffer_words = 256;  // words of array_columns codes per bank; two banks
   // The most words that one beat of the input port writes into such a bank: words that are adjacent
   // in memory, of the same pixel or the next one. A power of two; if more than one, they must fit
   // the port.
@@ -158,7 +161,7 @@ struct Config {
   int instruction_bytes_per_cycle =
       16;  // width of its port; decodes one 16-byte word per cycle, or in two cycles if the width
            // is 8
-  int command_queue_depth = 4;  // instructions waiting in front of each unit
+  int command_queue_depth = 2;  // instructions waiting in front of each unit
 
   double clock_mhz = 500;  // used only to convert cycles to seconds
 
@@ -211,6 +214,10 @@ void SetDefaultSums(Config* config);
 // Sets array_product_latency and array_sum_latency to 0 and 1 for integer sums, 1 and 1 for a
 // quire, and 1 and 2 for other sums.
 void SetDefaultArrayLatencies(Config* config);
+
+// Sets vector_function_stages and vector_divide_stages to {1, 2} and {3}, or to all stages if there
+// are fewer than four.
+void SetDefaultStages(Config* config);
 
 // Returns the least vector_function_latency of a design point: in a short float format
 // (numerics/function_unit.h) a function takes six cycles of a stage, or five if the arguments have

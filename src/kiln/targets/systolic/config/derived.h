@@ -63,7 +63,7 @@ inline int WeightTagBits(const Config& c) {
 }
 // The operand port also fetches channel parameters; one more bit distinguishes the two.
 inline int OperandPortTagBits(const Config& c) {
-  return 1 + std::max(3 + IndexBits(c.accumulation_buffer_words), kOperandTagBits);
+  return 1 + std::max(3 + IndexBits(c.parameter_buffer_words), kOperandTagBits);
 }
 inline int InputScaleTagBits(const Config& c) { return 3 + IndexBits(c.input_buffer_words); }
 inline int WeightScaleTagBits(const Config& c) {

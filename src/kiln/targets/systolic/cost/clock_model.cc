@@ -137,8 +137,8 @@ void AddFetch(const Config& c, Modules* modules) {
   modules->AddPort("weight fetch", "kiln_read_channel", c.weight_port_bytes, WeightRequestBytes(c),
                    WeightTagBits(c));
   modules->Add("channel parameters", "kiln_parameter_fetch",
-               fmt::format("ARRAY_COLUMNS={},ACCUMULATION_BUFFER_WORDS={}", c.array_columns,
-                           c.accumulation_buffer_words));
+               fmt::format("ARRAY_COLUMNS={},PARAMETER_BUFFER_WORDS={}", c.array_columns,
+                           c.parameter_buffer_words));
 }
 
 // Adds a stage of each kind: of the lanes, and of the scalars that rows are reduced to.

@@ -65,7 +65,7 @@ Memories DepthwiseWeightMemories(const Config& c) {
   return {c.depthwise_multipliers, 2 * steps * c.lanes() * c.weight_format.bits};
 }
 Memories ParameterMemories(const Config& c) {
-  return {3, int64_t{c.accumulation_buffer_words} * c.array_columns * kLaneBits};
+  return {3, int64_t{c.parameter_buffer_words} * c.array_columns * kLaneBits};
 }
 Memories RowMemory(const Config& c) {
   return {1, int64_t{c.vector_row_buffer_words} * c.lanes() *

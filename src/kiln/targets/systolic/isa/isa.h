@@ -361,7 +361,8 @@ struct Tiling {
   int32_t tile_height = 1, tile_width = 1;  // output pixels of a pixel tile; tiles at the edges are
                                             // smaller
   int32_t columns_per_block =
-      1;  // column tiles per block: tile pixels * columns_per_block <= accumulation words
+      1;  // column tiles per block: at most parameter_buffer_words, and tile pixels *
+          // columns_per_block <= accumulation words
   // Row groups (walk.h) that an input bank holds at the same time. Depthwise: column tiles; more
   // than one only with kInputOuter.
   int32_t groups_per_bank = 1;

@@ -397,6 +397,9 @@ void CheckMatrix(Checker& check, const Instruction& instruction, const Geometry&
   check.Require(pixels * columns <= config.accumulation_buffer_words,
                 "a block of {} pixels x {} column tiles does not fit {} accumulation words", pixels,
                 columns, config.accumulation_buffer_words);
+  check.Require(columns <= config.parameter_buffer_words,
+                "a block of {} column tiles does not fit {} words of channel parameters", columns,
+                config.parameter_buffer_words);
   const bool blocks =
       instruction.vector.output.blocks.present && config.block_size > config.array_columns;
   check.Require(!blocks || columns == g.column_tiles ||
