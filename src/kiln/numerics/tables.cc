@@ -46,13 +46,25 @@ float ValueOf(uint32_t key) {
 // even, so that it can be encoded by arithmetic on fp32 bits.
 bool IsSmallIeee(const Format& format) {
   return format.kind == FormatKind::kFloat && format.is_signed &&
-         format.specials == Specials::kIeee && format.low_exponent == LowExponent::kSubnormal &&
+         format.specials == Specials::kIeee && format.low_exponent != LowExponent::kNormal &&
          format.rounding == Rounding::kNearestEven && format.exponent_bits >= 2 &&
          format.exponent_bits <= 8 && format.fraction_bits >= 1 && format.fraction_bits <= 23 &&
          format.bias == (1 << (format.exponent_bits - 1)) - 1;
 }
 bool IsFp32(const Format& format) {
-  return IsSmallIeee(format) && format.exponent_bits == 8 && format.fraction_bits == 23;
+  return IsSmallIeee(format) && format.exponent_bits == 8 && format.fraction_bits == 23 &&
+         format.low_exponent == LowExponent::kSubnormal;
+}
+
+// The bits of fp32 numbers of a format without subnormals: its least number, and half of it, up to
+// which magnitudes round to zero (a tie is zero, whose code is even).
+struct Flush {
+  uint32_t least = 0, half = 0;
+};
+Flush FlushOf(const Format& format) {
+  if (format.low_exponent != LowExponent::kZero) return {};
+  const auto below = static_cast<uint32_t>(127 - format.bias) << 23;
+  return {.least = below + (1u << 23), .half = below != 0 ? below : 1u << 22};
 }
 
 }  // namespace
@@ -211,6 +223,7 @@ inline uint32_t FormatTable::EncodeBySteps(float value) const {
 // Normal numbers: the magnitude's bits, as an integer, are rounded at the last fraction bit of the
 // format; a carry increments the exponent, as it should. Below the smallest normal number, an
 // addition rounds instead: the sum's unit in the last place is the format's smallest subnormal.
+// Without subnormals such numbers become zero or the smallest normal number.
 inline uint32_t FormatTable::EncodeByArithmetic(float value) const {
   const int shift = 23 - format_.fraction_bits;
   const uint32_t bits = std::bit_cast<uint32_t>(value);
@@ -219,8 +232,11 @@ inline uint32_t FormatTable::EncodeByArithmetic(float value) const {
   const uint32_t infinity = ((1u << format_.exponent_bits) - 1) << format_.fraction_bits;
   if (magnitude > kInfinity) return nan_code_;
   const uint32_t rebias = static_cast<uint32_t>(127 - format_.bias) << 23;
+  const Flush flush = FlushOf(format_);
   uint32_t code;
-  if (rebias != 0 && magnitude < rebias + (1u << 23)) {
+  if (magnitude < flush.least) {
+    code = magnitude > flush.half ? 1u << format_.fraction_bits : 0;
+  } else if (rebias != 0 && magnitude < rebias + (1u << 23)) {
     const float magic = std::bit_cast<float>(rebias + (static_cast<uint32_t>(shift + 1) << 23));
     code = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + magic) -
            std::bit_cast<uint32_t>(magic);
@@ -343,7 +359,8 @@ void FormatTable::EncodeValues(const float* values, int64_t count, void* codes,
 void FormatTable::RoundByArithmetic(float* values, int64_t count) const {
   const int shift = 23 - format_.fraction_bits;
   // Formats with fp32's exponent range share its subnormals and need no separate case.
-  const bool narrow = format_.exponent_bits < 8;
+  const bool narrow = format_.exponent_bits < 8 && format_.low_exponent == LowExponent::kSubnormal;
+  const Flush flush = FlushOf(format_);
   const uint32_t half_less_one = (1u << (shift - 1)) - 1, mask = ~0u << shift;
   const float normal = narrow ? DecodeFloat(format_, 1u << format_.fraction_bits) : 0.0f;
   const float magic = narrow ? 1.5f * std::ldexp(normal, shift) : 0.0f;
@@ -355,6 +372,7 @@ void FormatTable::RoundByArithmetic(float* values, int64_t count) const {
     const float size = std::bit_cast<float>(magnitude);
     const uint32_t small = std::bit_cast<uint32_t>((size + magic) - magic);
     uint32_t rounded = size < normal ? small : large;
+    rounded = magnitude < flush.least ? (magnitude > flush.half ? flush.least : 0) : rounded;
     rounded = rounded > greatest ? kInfinity : rounded;
     rounded = magnitude > kInfinity ? kQuietNan : rounded | sign;
     values[i] = std::bit_cast<float>(rounded);
