@@ -1,5 +1,6 @@
-// The performance counters of all units. The activity of a cycle in which `count` is high is
-// included from the next cycle on; `clear` sets all counters to zero.
+// The performance counters of all units. The activity of a cycle t in which `count` is high is
+// included from t + 2 on, because it passes a register; `clear` in cycle t sets all counters to zero
+// in t + 2.
 //   read      Counter `read_counter` of unit `read_unit`, in the same cycle; 0 if it does not
 //             exist.
 module kiln_performance_counters #(
@@ -29,22 +30,27 @@ module kiln_performance_counters #(
   if (PERFORMANCE_COUNTERS) begin : g_counters
     // In the order of UNIT_..., the first unit in the lowest bits.
     logic [UNITS*ACTIVITY_BITS-1:0] activities;
-    assign activities = {
-      activity_command,
-      activity_vector,
-      activity_parameter_fetch,
-      activity_depthwise,
-      activity_array,
-      activity_weight_load,
-      activity_weight_fetch,
-      activity_input_fetch
-    };
+    logic clears, counts;
+    always_ff @(posedge clock) begin
+      clears     <= clear;
+      counts     <= count;
+      activities <= {
+        activity_command,
+        activity_vector,
+        activity_parameter_fetch,
+        activity_depthwise,
+        activity_array,
+        activity_weight_load,
+        activity_weight_fetch,
+        activity_input_fetch
+      };
+    end
     logic [UNITS*8*BITS-1:0] values;  // eight entries per unit; those beyond UNIT_COUNTERS are zero
     for (genvar u = 0; u < UNITS; u++) begin : g_unit
       kiln_unit_counters counters (
           .clock,
-          .clear,
-          .count,
+          .clear(clears),
+          .count(counts),
           .activity(activities[u*ACTIVITY_BITS+:ACTIVITY_BITS]),
           .values(values[u*8*BITS+:COUNTERS*BITS])
       );
