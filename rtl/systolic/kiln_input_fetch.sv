@@ -163,18 +163,26 @@ module kiln_input_fetch #(
   // ---- The groups of a visit, divided into fills.
   logic [COUNT_BITS-1:0] group, group_in_fill;
   logic last_group, last_group_of_fill, group_end, fill_end;
-  assign last_group = group == command.reduction.groups - ONE;
-  assign last_group_of_fill =
-      last_group || group_in_fill == command.reduction.groups_per_bank - ONE;
+  // Known from registers, or from the number of groups in the first one.
+  logic group_first, group_ends, fill_first, fill_ends;
+  assign last_group = group_first ? command.reduction.groups == ONE : group_ends;
+  assign last_group_of_fill = last_group ||
+      (fill_first ? command.reduction.groups_per_bank == ONE : fill_ends);
   assign fill_end = group_end && last_group_of_fill;
   assign visit_end = group_end && last_group;
   always_ff @(posedge clock) begin
     if (reset) begin
       group         <= '0;
       group_in_fill <= '0;
+      group_first   <= 1'b1;
+      fill_first    <= 1'b1;
     end else if (group_end) begin
       group         <= last_group ? '0 : group + ONE;
       group_in_fill <= last_group_of_fill ? '0 : group_in_fill + ONE;
+      group_first   <= last_group;
+      fill_first    <= last_group_of_fill;
+      group_ends    <= group + COUNT_BITS'(2) == command.reduction.groups;
+      fill_ends     <= group_in_fill + COUNT_BITS'(2) == command.reduction.groups_per_bank;
     end
   end
 
@@ -288,6 +296,7 @@ module kiln_input_fetch #(
       .clock,
       .reset,
       .restart(visit_end && last_visit),
+      .rewind(1'b0),
       .advance(walk_channels),
       .steps({
         command.image.batch_stride,
@@ -310,6 +319,7 @@ module kiln_input_fetch #(
       .clock,
       .reset,
       .restart(fill_end),
+      .rewind(1'b0),
       .advance({
         group_end && !last_group_of_fill, row_end && !last_row, place_end && !last_place_of_row,
             fire && depthwise && !last_words
@@ -542,6 +552,7 @@ module kiln_input_fetch #(
         .clock,
         .reset,
         .restart(visit_end && (step[3] || step[4] || last_visit)),
+        .rewind(1'b0),
         .advance(walk_y),
         .steps({
           visit_end && step[2] ? command_scales.tile_row_stride : 40'd0,
@@ -557,6 +568,7 @@ module kiln_input_fetch #(
         .clock,
         .reset,
         .restart(visit_end && (step[2] || step[3] || step[4] || last_visit)),
+        .rewind(1'b0),
         .advance(walk_x),
         .steps({
           visit_end && step[1] ? command_scales.tile_column_stride : 40'd0,
@@ -573,6 +585,7 @@ module kiln_input_fetch #(
         .clock,
         .reset,
         .restart(visit_end && last_visit),
+        .rewind(1'b0),
         .advance(walk_channels),
         .steps({command_scales.batch_stride, 80'd0, last_group_of_block ? 40'(SCALE_BYTES) :
             40'd0}),

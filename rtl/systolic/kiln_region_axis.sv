@@ -39,27 +39,40 @@ module kiln_region_axis (
     output logic [ 2:0] walk
 );
   localparam logic [23:0] ONE = 24'd1;
+  localparam logic [23:0] TWO = 24'd2;
 
   logic [23:0] place, tap;
+  // The last position and the last tap are known from a register, or from their number in the first
+  // one: the counters are not in the paths of the outputs.
+  logic place_first, tap_first;  // the counter is 0
+  logic place_ends, tap_ends;  // at a later one: it is the last one
   logic last_tap, by_tap, by_place, by_pixel;
-  assign last = place == places - ONE;
-  assign last_tap = tap == kernel - ONE;
+  assign last = place_first ? places == ONE : place_ends;
+  assign last_tap = tap_first ? kernel == ONE : tap_ends;
   assign by_tap = advance && compact && !last_tap;
   assign by_place = advance && !by_tap;
   assign by_pixel = compact || pixels;
 
   always_ff @(posedge clock) begin
     if (reset || rewind || next_tile || restart) begin
-      place <= '0;
-      tap   <= '0;
+      place       <= '0;
+      tap         <= '0;
+      place_first <= 1'b1;
+      tap_first   <= 1'b1;
     end else if (advance) begin
-      place <= place + ONE;
-      tap   <= by_tap ? tap + ONE : '0;
+      place       <= place + ONE;
+      place_first <= 1'b0;
+      place_ends  <= place + TWO == places;
+      tap         <= by_tap ? tap + ONE : '0;
+      tap_first   <= !by_tap;
+      tap_ends    <= tap + TWO == kernel;
     end
   end
 
   assign walk = {rewind || next_tile, by_place, by_tap};
 
+  logic [2:0] walk_sums;
+  assign walk_sums = {next_tile, by_place, by_tap};
   logic [31:0] walked;
   kiln_nest_sum #(
       .LEVELS(3),
@@ -68,8 +81,9 @@ module kiln_region_axis (
       .clock,
       .reset,
       .restart,
-      .advance(walk),
-      .steps({next_tile ? tile_step : 32'd0, by_pixel ? {8'd0, stride} : 32'd1, {8'd0, dilation}}),
+      .rewind,
+      .advance(walk_sums),
+      .steps({tile_step, by_pixel ? {8'd0, stride} : 32'd1, {8'd0, dilation}}),
       .sum(walked)
   );
   assign coordinate = walked - {8'd0, pad};
@@ -81,9 +95,9 @@ module kiln_region_axis (
       .clock,
       .reset,
       .restart,
-      .advance(walk),
-      .steps({next_tile ? tile_bytes : 40'd0, by_pixel ? stride_bytes : place_bytes,
-          dilation_bytes}),
+      .rewind,
+      .advance(walk_sums),
+      .steps({tile_bytes, by_pixel ? stride_bytes : place_bytes, dilation_bytes}),
       .sum(offset)
   );
 endmodule

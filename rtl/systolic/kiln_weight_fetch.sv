@@ -199,6 +199,7 @@ module kiln_weight_fetch #(
       .clock,
       .reset,
       .restart(taps_end),
+      .rewind(1'b0),
       .advance({tile_end && !last_tap, fire && !last_line}),
       .steps({
         depthwise ? WORD_BYTES : TILE_BYTES,
@@ -214,6 +215,7 @@ module kiln_weight_fetch #(
       .clock,
       .reset,
       .restart(visit_end && last_visit),
+      .rewind(1'b0),
       // The next group; the next visit's first group; the next batch.
       .advance({visit_end && step[4], visit_end && (|step[3:0]), group_end && !last_group}),
       .steps({command.weights.batch_stride, 40'd0, command.weights.group_stride}),
@@ -362,6 +364,7 @@ module kiln_weight_fetch #(
         .clock,
         .reset,
         .restart(visit_end && last_visit),
+        .rewind(1'b0),
         .advance({visit_end && step[4], visit_end && (|step[3:0]), group_end && !last_group}),
         .steps({command_scales.batch_stride, 40'd0, scale_group_step}),
         .sum(scale_group_offset)
@@ -373,6 +376,7 @@ module kiln_weight_fetch #(
         .clock,
         .reset,
         .restart(taps_end),
+        .rewind(1'b0),
         .advance(tile_end && !last_tap),
         .steps(TILE_SCALES),
         .sum(scale_tap_offset)

@@ -17,6 +17,7 @@ TEST(NestSum, IsTheSumOfIndicesTimesSteps) {
   Random random(3);
   Simulation<Vnest_sum> nest(7);
   nest->restart = 0;
+  nest->rewind = 0;
   nest->advance = 0;
   nest.Reset();
   std::array<uint64_t, kLevels> index{}, steps{};
@@ -28,10 +29,11 @@ TEST(NestSum, IsTheSumOfIndicesTimesSteps) {
       sum += index[k] * steps[k];
       packed |= steps[k] << (kBits * k);
     }
-    const uint64_t level = random.Below(kLevels + 1);  // kLevels: none
+    const uint64_t level = random.Below(kLevels + 2);  // kLevels: none; the next one: rewind
     nest->steps = packed;
     nest->restart = restart;
     nest->advance = static_cast<uint8_t>(level < kLevels ? 1u << level : 0u);
+    nest->rewind = level > kLevels;
     nest.Settle();
     ASSERT_EQ(nest->sum, sum & 0xffff) << "cycle " << cycle;
     nest.Step();
@@ -41,6 +43,8 @@ TEST(NestSum, IsTheSumOfIndicesTimesSteps) {
     } else if (level < kLevels) {
       ++index[level];
       for (size_t k = 0; k < level; ++k) index[k] = 0;
+    } else if (level > kLevels) {
+      for (size_t k = 0; k + 1 < kLevels; ++k) index[k] = 0;
     }
   }
 }
