@@ -19,6 +19,7 @@ namespace {
 
 constexpr uint32_t kSignBit = 0x80000000u;
 constexpr uint32_t kInfinity = 0x7f800000u;
+constexpr int32_t kInfinityBits = 0x7f800000;  // as a signed integer
 
 // Load and store the i-th code of an array in memory, at any alignment.
 template <typename Code>
@@ -56,17 +57,6 @@ bool IsFp32(const Format& format) {
          format.low_exponent == LowExponent::kSubnormal;
 }
 
-// The bits of fp32 numbers of a format without subnormals: its least number, and half of it, up to
-// which magnitudes round to zero (a tie is zero, whose code is even).
-struct Flush {
-  uint32_t least = 0, half = 0;
-};
-Flush FlushOf(const Format& format) {
-  if (format.low_exponent != LowExponent::kZero) return {};
-  const auto below = static_cast<uint32_t>(127 - format.bias) << 23;
-  return {.least = below + (1u << 23), .half = below != 0 ? below : 1u << 22};
-}
-
 }  // namespace
 
 uint32_t LoadCode(const Format& format, const void* codes, int64_t index) {
@@ -100,6 +90,7 @@ FormatTable::FormatTable(const Format& format) : format_(format) {
     encoder_ = Encoder::kIdentity;
   } else if (IsSmallIeee(format) && format.bits > 8 && format.overflow == Overflow::kInfinity) {
     encoder_ = Encoder::kFloat;
+    FindArithmetic();
   } else if (format.bits <= 16 && monotone) {
     encoder_ = Encoder::kSteps;
     FindSteps();
@@ -125,6 +116,22 @@ std::shared_ptr<const FormatTable> FormatTable::Of(const Format& format) {
   auto made = std::make_shared<const FormatTable>(format);
   const std::lock_guard lock(mutex);
   return tables[format.name] = std::move(made);
+}
+
+void FormatTable::FindArithmetic() {
+  Arithmetic& a = arithmetic_;
+  a.shift = 23 - format_.fraction_bits;
+  a.half_less_one = a.shift == 0 ? 0 : (1 << (a.shift - 1)) - 1;
+  a.greatest = std::bit_cast<int32_t>(ToFloat(GreatestValue(format_)));
+  const float normal = DecodeFloat(format_, 1u << format_.fraction_bits);
+  if (format_.low_exponent == LowExponent::kZero) {
+    // A tie between zero and the least number is zero, whose code is even.
+    a.least = std::bit_cast<int32_t>(normal);
+    a.half = std::bit_cast<int32_t>(normal / 2);
+  } else if (format_.exponent_bits < 8) {  // others share fp32's subnormals
+    a.normal = normal;
+    a.magic = 1.5f * std::ldexp(normal, a.shift);
+  }
 }
 
 // Finds the thresholds at which the code changes by bisection on each side of zero. Within a side,
@@ -232,10 +239,9 @@ inline uint32_t FormatTable::EncodeByArithmetic(float value) const {
   const uint32_t infinity = ((1u << format_.exponent_bits) - 1) << format_.fraction_bits;
   if (magnitude > kInfinity) return nan_code_;
   const uint32_t rebias = static_cast<uint32_t>(127 - format_.bias) << 23;
-  const Flush flush = FlushOf(format_);
   uint32_t code;
-  if (magnitude < flush.least) {
-    code = magnitude > flush.half ? 1u << format_.fraction_bits : 0;
+  if (magnitude < static_cast<uint32_t>(arithmetic_.least)) {
+    code = magnitude > static_cast<uint32_t>(arithmetic_.half) ? 1u << format_.fraction_bits : 0;
   } else if (rebias != 0 && magnitude < rebias + (1u << 23)) {
     const float magic = std::bit_cast<float>(rebias + (static_cast<uint32_t>(shift + 1) << 23));
     code = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + magic) -
@@ -357,25 +363,22 @@ void FormatTable::EncodeValues(const float* values, int64_t count, void* codes,
 // Rounds like EncodeByArithmetic followed by Decode, without the code in between, in a form that
 // compilers vectorise.
 void FormatTable::RoundByArithmetic(float* values, int64_t count) const {
-  const int shift = 23 - format_.fraction_bits;
-  // Formats with fp32's exponent range share its subnormals and need no separate case.
-  const bool narrow = format_.exponent_bits < 8 && format_.low_exponent == LowExponent::kSubnormal;
-  const Flush flush = FlushOf(format_);
-  const uint32_t half_less_one = (1u << (shift - 1)) - 1, mask = ~0u << shift;
-  const float normal = narrow ? DecodeFloat(format_, 1u << format_.fraction_bits) : 0.0f;
-  const float magic = narrow ? 1.5f * std::ldexp(normal, shift) : 0.0f;
-  const uint32_t greatest = std::bit_cast<uint32_t>(ToFloat(GreatestValue(format_)));
+  const Arithmetic a = arithmetic_;
+  const int32_t mask = ~0 << a.shift;
   for (int64_t i = 0; i < count; ++i) {
-    const uint32_t bits = std::bit_cast<uint32_t>(values[i]), sign = bits & kSignBit,
-                   magnitude = bits & ~kSignBit;
-    const uint32_t large = (magnitude + half_less_one + ((magnitude >> shift) & 1)) & mask;
+    // Magnitudes are compared as signed integers, for which every processor has instructions.
+    const uint32_t bits = std::bit_cast<uint32_t>(values[i]), sign = bits & kSignBit;
+    const auto magnitude = static_cast<int32_t>(bits & ~kSignBit);
+    const auto large =
+        static_cast<int32_t>(bits & ~kSignBit) + a.half_less_one + ((magnitude >> a.shift) & 1);
     const float size = std::bit_cast<float>(magnitude);
-    const uint32_t small = std::bit_cast<uint32_t>((size + magic) - magic);
-    uint32_t rounded = size < normal ? small : large;
-    rounded = magnitude < flush.least ? (magnitude > flush.half ? flush.least : 0) : rounded;
-    rounded = rounded > greatest ? kInfinity : rounded;
-    rounded = magnitude > kInfinity ? kQuietNan : rounded | sign;
-    values[i] = std::bit_cast<float>(rounded);
+    const auto small = std::bit_cast<int32_t>((size + a.magic) - a.magic);
+    int32_t rounded = size < a.normal ? small : large & mask;
+    rounded = magnitude < a.least ? (magnitude > a.half ? a.least : 0) : rounded;
+    rounded = rounded > a.greatest ? kInfinityBits : rounded;
+    const uint32_t whole =
+        magnitude > kInfinityBits ? kQuietNan : static_cast<uint32_t>(rounded) | sign;
+    values[i] = std::bit_cast<float>(whole);
   }
 }
 

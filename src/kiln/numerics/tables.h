@@ -69,6 +69,17 @@ class FormatTable {
     uint16_t below, above;
   };
 
+  // kFloat: the constants of RoundByArithmetic, as bits of fp32 numbers where they are integers.
+  struct Arithmetic {
+    int shift = 0;                // fraction bits that the format lacks
+    int32_t half_less_one = 0;    // of the last fraction bit
+    int32_t greatest = 0;         // the greatest finite number
+    int32_t least = 0, half = 0;  // without subnormals: the least number, and half of it; else 0
+    float normal = 0, magic = 0;  // the least normal number, if smaller ones are rounded by adding
+                                  // `magic`; else 0
+  };
+
+  void FindArithmetic();
   void FindSteps();
   void FillBuckets();
   uint32_t EncodeBySteps(float value) const;
@@ -86,6 +97,7 @@ class FormatTable {
   std::vector<float> values_;
   Encoder encoder_ = Encoder::kScalar;
   uint32_t nan_code_ = 0;
+  Arithmetic arithmetic_;
   // kSteps: step_codes_[i] is the code of the keys from step_keys_[i] to before the next key.
   std::vector<uint32_t> step_keys_, step_codes_;
   int bucket_shift_ = 0;                // a key's bucket is key >> bucket_shift_
