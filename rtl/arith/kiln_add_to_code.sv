@@ -2,16 +2,19 @@
 //   code_out = round(code_in + number)
 //
 //   time       combinational, or with REGISTERED one cycle: inputs of a cycle with `advance` give
-//              the sum from the next cycle on, until the next such cycle
+//              the sum from the next cycle on, until the next such cycle. With CODE_REGISTERED
+//              code_in is taken, and decoded, in an earlier cycle with `code_advance`.
 module kiln_add_to_code #(
     parameter  kiln_format_pkg::format_t FORMAT = kiln_format_pkg::FP32,
     parameter  int SIGNIFICAND_BITS = 24,
     parameter  int EXPONENT_BITS = 9,
     parameter  bit REGISTERED = 1'b0,
+    parameter  bit CODE_REGISTERED = 1'b0,
     localparam int BITS = kiln_format_pkg::bits(FORMAT)
 ) (
     input  logic                               clock,
     input  logic                               advance,
+    input  logic                               code_advance,
     input  logic                               nan,
     input  logic                               infinite,
     input  logic                               negative,
@@ -27,6 +30,11 @@ module kiln_add_to_code #(
   localparam int SUM_EXPONENT_BITS =
       kiln_format_pkg::sum_exponent_bits(EXPONENT_BITS, TERM_EXPONENT_BITS, SUM_BITS);
 
+  localparam int NUMBER_BITS = 3 + TERM_EXPONENT_BITS + TERM_BITS;
+  logic code_nan, code_infinite, code_negative;
+  logic signed [TERM_EXPONENT_BITS-1:0] code_exponent;
+  logic [TERM_BITS-1:0] code_significand;
+  logic [NUMBER_BITS-1:0] decoded, term;
   logic term_nan, term_infinite, term_negative;
   logic signed [TERM_EXPONENT_BITS-1:0] term_exponent;
   logic [TERM_BITS-1:0] term_significand;
@@ -36,12 +44,22 @@ module kiln_add_to_code #(
 
   kiln_decode #(.FORMAT(FORMAT)) decode (
       .code(code_in),
-      .nan(term_nan),
-      .infinite(term_infinite),
-      .negative(term_negative),
-      .exponent(term_exponent),
-      .significand(term_significand)
+      .nan(code_nan),
+      .infinite(code_infinite),
+      .negative(code_negative),
+      .exponent(code_exponent),
+      .significand(code_significand)
   );
+  assign decoded = {code_nan, code_infinite, code_negative, code_exponent, code_significand};
+  if (CODE_REGISTERED) begin : g_code_register
+    always_ff @(posedge clock) begin
+      if (code_advance) term <= decoded;
+    end
+  end else begin : g_code_wire
+    wire unused_advance = &{1'b0, code_advance};
+    assign term = decoded;
+  end
+  assign {term_nan, term_infinite, term_negative, term_exponent, term_significand} = term;
   kiln_number_add #(
       .A_SIGNIFICAND_BITS(SIGNIFICAND_BITS),
       .A_EXPONENT_BITS(EXPONENT_BITS),

@@ -194,6 +194,7 @@ module kiln_multiply_accumulate #(
       ) add (
           .clock,
           .advance(sum_advance),
+          .code_advance(1'b0),
           .nan(term_nan),
           .infinite(term_infinite),
           .negative(term_negative),
@@ -211,6 +212,7 @@ module kiln_multiply_accumulate #(
       ) add (
           .clock,
           .advance(sum_advance),
+          .code_advance(1'b0),
           .nan(product_nan),
           .infinite(product_infinite),
           .negative(product_negative),

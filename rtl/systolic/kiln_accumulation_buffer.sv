@@ -3,7 +3,8 @@
 //   array       A read-modify-write of one word per cycle: the address in cycle t (array_valid,
 //               bank, address, overwrite), the psums and their scales in t + 1. accumulation =
 //               (overwrite ? 0 : accumulation) + psum * scale can be read by addresses given in t +
-//               2 or later; the same address may come in consecutive cycles.
+//               1 + ACCUMULATION_LATENCY or later. The same address may be added to again
+//               ACCUMULATION_LATENCY cycles later.
 //   depthwise   Likewise, but always overwrites.
 //   read        Address in cycle t, data from t + 1 on until the next read.
 //
@@ -16,6 +17,10 @@ module kiln_accumulation_buffer #(
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
     parameter bit SCALED = 1'b0,  // block scales: psums of the array are multiplied by array_scales
+    // array_scales are products of two codes of this format
+    parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_format_pkg::FP32,
+    // 1 if the accumulators are integers or quires, else 1 to 3
+    parameter int unsigned ACCUMULATION_LATENCY = 1,
     localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT),  // derived, do not set
     localparam int ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT),
     localparam int unsigned ADDRESS_BITS =
@@ -43,54 +48,97 @@ module kiln_accumulation_buffer #(
   localparam int unsigned WORD_BITS = ARRAY_COLUMNS * ACCUMULATION_BITS;
   localparam logic [31:0] ONE = 32'h3f80_0000;  // fp32
 
-  // The word that is being added to: its address came in the previous cycle.
-  logic adding, add_bank, add_overwrite, add_bypass;
-  logic [ADDRESS_BITS-1:0] add_address;
-  logic storing, store_bank;  // a write of the depthwise unit
-  logic [ADDRESS_BITS-1:0] store_address;
-  logic [WORD_BITS-1:0] present, sum, last_sum, stored;
+  // The word is read with its address and comes in the next cycle, in which its sum begins. The sum
+  // is written in that sum's last cycle.
+  localparam int unsigned WRITE_CYCLES = ACCUMULATION_LATENCY - 1;  // from word to sum
+  logic adding, add_bank, add_to_last, bypass, writing, write_bank;
+  logic [1:0] add_to_bank;
+  logic storing_begins, storing, store_begin_bank, store_bank;  // a write of the depthwise unit
+  logic [ADDRESS_BITS-1:0] add_address, write_address, store_begin_address, store_address;
+  logic [WORD_BITS-1:0] sum, last_sum, stored;
   logic [ACCUMULATION_BUFFER_BANKS*WORD_BITS-1:0] words;  // the word read from each bank
 
+  // A read in this cycle returns the old content of the word that is written in this cycle.
+  assign bypass = writing && write_bank == array_bank && write_address == array_address;
   always_ff @(posedge clock) begin
-    adding  <= array_valid && !reset;
-    storing <= depthwise_valid && !reset;
+    adding         <= array_valid && !reset;
+    storing_begins <= depthwise_valid && !reset;
     if (array_valid) begin
-      add_bank      <= array_bank;
-      add_address   <= array_address;
-      add_overwrite <= array_overwrite;
-      // A read in this cycle returns the old content of the word that is written in this cycle.
-      add_bypass    <= adding && add_bank == array_bank && add_address == array_address;
+      add_bank    <= array_bank;
+      add_address <= array_address;
+      // What is added to: the word from bank 0 or 1, the last sum, or 0 if no bit is set.
+      add_to_bank <= array_overwrite || bypass ? '0 : {array_bank, !array_bank};
+      add_to_last <= !array_overwrite && bypass;
     end
     if (depthwise_valid) begin
-      store_bank    <= depthwise_bank;
-      store_address <= depthwise_address;
+      store_begin_bank    <= depthwise_bank;
+      store_begin_address <= depthwise_address;
     end
-    if (adding) last_sum <= sum;
+    if (writing) last_sum <= sum;
   end
+  kiln_pulse_delay #(
+      .CYCLES(WRITE_CYCLES)
+  ) delay_writing (
+      .clock,
+      .reset,
+      .in (adding),
+      .out(writing)
+  );
+  kiln_delay #(
+      .WIDTH (1 + ADDRESS_BITS),
+      .CYCLES(WRITE_CYCLES)
+  ) delay_write (
+      .clock,
+      .in ({add_bank, add_address}),
+      .out({write_bank, write_address})
+  );
+  kiln_pulse_delay #(
+      .CYCLES(WRITE_CYCLES)
+  ) delay_storing (
+      .clock,
+      .reset,
+      .in (storing_begins),
+      .out(storing)
+  );
+  kiln_delay #(
+      .WIDTH (1 + ADDRESS_BITS),
+      .CYCLES(WRITE_CYCLES)
+  ) delay_store (
+      .clock,
+      .in ({store_begin_bank, store_begin_address}),
+      .out({store_bank, store_address})
+  );
 
+  logic [WORD_BITS-1:0] first, second;  // the words read from banks 0 and 1
+  assign first = words[0+:WORD_BITS];
   if (ACCUMULATION_BUFFER_BANKS == 1) begin : g_one_bank
     wire unused_banks = &{1'b0, store_bank, read_bank};
-    assign present = words;
-    assign read_data = words;
+    assign second = first;
+    assign read_data = first;
   end else begin : g_two_banks
     logic read_bank_q;
     always_ff @(posedge clock) begin
       if (read_enable) read_bank_q <= read_bank;
     end
-    assign present = add_bank ? words[WORD_BITS+:WORD_BITS] : words[0+:WORD_BITS];
-    assign read_data = read_bank_q ? words[WORD_BITS+:WORD_BITS] : words[0+:WORD_BITS];
+    assign second = words[WORD_BITS+:WORD_BITS];
+    assign read_data = read_bank_q ? second : first;
   end
 
   for (genvar c = 0; c < ARRAY_COLUMNS; c++) begin : g_column
     logic [ACCUMULATION_BITS-1:0] sum_in;
-    assign sum_in = add_overwrite ? '0 :
-        add_bypass ? last_sum[c*ACCUMULATION_BITS+:ACCUMULATION_BITS] :
-            present[c*ACCUMULATION_BITS+:ACCUMULATION_BITS];
+    assign sum_in =
+        {ACCUMULATION_BITS{add_to_last}} & last_sum[c*ACCUMULATION_BITS+:ACCUMULATION_BITS] |
+        {ACCUMULATION_BITS{add_to_bank[0]}} & first[c*ACCUMULATION_BITS+:ACCUMULATION_BITS] |
+        {ACCUMULATION_BITS{add_to_bank[1]}} & second[c*ACCUMULATION_BITS+:ACCUMULATION_BITS];
     kiln_accumulate #(
         .PSUM_FORMAT(PSUM_FORMAT),
         .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT),
-        .SCALED(SCALED)
+        .SCALED(SCALED),
+        .SCALE_FORMAT(SCALE_FORMAT),
+        .LATENCY(ACCUMULATION_LATENCY)
     ) add (
+        .clock,
+        .advance(adding),
         .accumulation_in(sum_in),
         .psum(array_psums[c*PSUM_BITS+:PSUM_BITS]),
         .scale(array_scales[c*32+:32]),
@@ -99,8 +147,11 @@ module kiln_accumulation_buffer #(
     kiln_accumulate #(
         .PSUM_FORMAT(PSUM_FORMAT),
         .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT),
-        .SCALED(1'b0)
+        .SCALED(1'b0),
+        .LATENCY(ACCUMULATION_LATENCY)
     ) convert (
+        .clock,
+        .advance(storing_begins),
         .accumulation_in('0),
         .psum(depthwise_psums[c*PSUM_BITS+:PSUM_BITS]),
         .scale(ONE),
@@ -111,12 +162,12 @@ module kiln_accumulation_buffer #(
   for (genvar b = 0; b < ACCUMULATION_BUFFER_BANKS; b++) begin : g_bank
     logic add_here, store_here, look_here, read_here;
     if (ACCUMULATION_BUFFER_BANKS == 1) begin : g_only
-      assign add_here   = adding;
+      assign add_here   = writing;
       assign store_here = storing;
       assign look_here  = array_valid && !array_overwrite;
       assign read_here  = read_enable;
     end else begin : g_selected
-      assign add_here   = adding && add_bank == 1'(b);
+      assign add_here   = writing && write_bank == 1'(b);
       assign store_here = storing && store_bank == 1'(b);
       assign look_here  = array_valid && !array_overwrite && array_bank == 1'(b);
       assign read_here  = read_enable && read_bank == 1'(b);
@@ -127,11 +178,29 @@ module kiln_accumulation_buffer #(
     ) memory (
         .clock,
         .write_enable (add_here || store_here),
-        .write_address(store_here ? store_address : add_address),
+        .write_address(store_here ? store_address : write_address),
         .write_data   (store_here ? stored : sum),
         .read_enable  (look_here || read_here),
         .read_address (look_here ? array_address : read_address),
         .read_data    (words[b*WORD_BITS+:WORD_BITS])
     );
   end
+
+`ifndef SYNTHESIS
+  // An address is not added to while its sum is still on its way.
+  if (ACCUMULATION_LATENCY > 1) begin : g_check
+    logic [WRITE_CYCLES-1:0] on_way;
+    logic [WRITE_CYCLES-1:0][ADDRESS_BITS:0] words_on_way;
+    always_ff @(posedge clock) begin
+      on_way       <= reset ? '0 : WRITE_CYCLES'({on_way, array_valid});
+      words_on_way <= (WRITE_CYCLES * (ADDRESS_BITS + 1))'({words_on_way, array_bank, array_address});
+      if (!reset) begin
+        for (int i = 0; i < WRITE_CYCLES; i++) begin
+          sum_is_there : assert (!array_valid || array_overwrite || !on_way[i] ||
+              words_on_way[i] != {array_bank, array_address});
+        end
+      end
+    end
+  end
+`endif
 endmodule

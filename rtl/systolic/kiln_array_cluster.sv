@@ -17,6 +17,7 @@ module kiln_array_cluster #(
     parameter bit PRODUCT_ROUNDED = 1'b0,
     parameter int unsigned ARRAY_PRODUCT_LATENCY = 0,  // see kiln_processing_element
     parameter int unsigned ARRAY_SUM_LATENCY = 1,
+    parameter int unsigned ACCUMULATION_LATENCY = 1,  // see kiln_accumulation_buffer
     parameter int unsigned BLOCK_SIZE = 0,  // 0: no block scales; their ports are unused
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
     parameter int unsigned INPUT_BUFFER_WORDS = 1024,
@@ -165,6 +166,7 @@ module kiln_array_cluster #(
       .ARRAY_COLUMNS(ARRAY_COLUMNS),
       .PRODUCT_LATENCY(ARRAY_PRODUCT_LATENCY),
       .SUM_LATENCY(ARRAY_SUM_LATENCY),
+      .ACCUMULATION_LATENCY(ACCUMULATION_LATENCY),
       .INPUT_BUFFER_WORDS(INPUT_BUFFER_WORDS),
       .ACCUMULATION_BUFFER_WORDS(ACCUMULATION_BUFFER_WORDS),
       .ACCUMULATION_BUFFER_BANKS(ACCUMULATION_BUFFER_BANKS)
@@ -293,7 +295,9 @@ module kiln_array_cluster #(
       .ARRAY_COLUMNS(ARRAY_COLUMNS),
       .PSUM_FORMAT(PSUM_FORMAT),
       .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT),
-      .SCALED(BLOCK_SIZE != 0)
+      .SCALED(BLOCK_SIZE != 0),
+      .SCALE_FORMAT(SCALE_FORMAT),
+      .ACCUMULATION_LATENCY(ACCUMULATION_LATENCY)
   ) accumulators (
       .clock,
       .reset,

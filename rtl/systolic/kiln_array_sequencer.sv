@@ -11,8 +11,9 @@
 //                     accumulation buffer in s + L - 1, and the psums arrive there in s + L =
 //                     s + PRODUCT_LATENCY + SUM_LATENCY * R + C.
 //   input_released    Asserted in the last cycle of the last pass that reads a fill.
-//   block_done        Asserted in cycle e - 1 + L, where e - 1 is the last cycle of the block's
-//                     last pass: all accumulators of the block can be read from the next cycle on.
+//   block_done        Asserted in cycle e - 2 + L + ACCUMULATION_LATENCY, where e - 1 is the last
+//                     cycle of the block's last pass: all accumulators of the block can be read
+//                     from the next cycle on.
 //
 // Tokens: input_filled and accumulation_released count from the cycle after the pulse on.
 // Accumulation bank k mod ACCUMULATION_BUFFER_BANKS is free for block k when k + 1 -
@@ -24,6 +25,7 @@ module kiln_array_sequencer #(
     parameter int unsigned ARRAY_COLUMNS = 4,
     parameter int unsigned PRODUCT_LATENCY = 0,  // see kiln_processing_element
     parameter int unsigned SUM_LATENCY = 1,
+    parameter int unsigned ACCUMULATION_LATENCY = 1,  // see kiln_accumulation_buffer
     parameter int unsigned INPUT_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,
@@ -269,7 +271,7 @@ module kiln_array_sequencer #(
       .out(accumulate_valid)
   );
   kiln_pulse_delay #(
-      .CYCLES(LATENCY + 1)
+      .CYCLES(LATENCY + ACCUMULATION_LATENCY)
   ) delay_done (
       .clock,
       .reset,

@@ -9,6 +9,7 @@ module kiln_depthwise_cluster #(
     parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,
+    parameter int unsigned ACCUMULATION_LATENCY = 1,  // see kiln_accumulation_buffer
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
@@ -112,6 +113,7 @@ module kiln_depthwise_cluster #(
       .WEIGHT_BUFFER_WORDS(WEIGHT_BUFFER_WORDS),
       .ACCUMULATION_BUFFER_WORDS(ACCUMULATION_BUFFER_WORDS),
       .ACCUMULATION_BUFFER_BANKS(ACCUMULATION_BUFFER_BANKS),
+      .ACCUMULATION_LATENCY(ACCUMULATION_LATENCY),
       .INPUT_FORMAT(INPUT_FORMAT),
       .WEIGHT_FORMAT(WEIGHT_FORMAT),
       .PSUM_FORMAT(PSUM_FORMAT),

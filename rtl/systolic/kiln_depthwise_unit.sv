@@ -13,8 +13,8 @@
 //                     block begins one word further.
 //   weights_released  Asserted in the last cycle of a block.
 //   input_released    Asserted in the last cycle of the last block that the fill serves.
-//   block_done        Asserted in cycle e - 1 + C, where e - 1 is the last cycle of the block: the
-//                     block's accumulators can be read from the next cycle on.
+//   block_done        Asserted in cycle e - 2 + C + ACCUMULATION_LATENCY, where e - 1 is the last
+//                     cycle of the block: the block's accumulators can be read from the next cycle on.
 //
 // Tokens and command are as in kiln_array_sequencer. There are C cycles between reading and
 // accumulating: the pipeline uses those that it needs, and the others are registers for retiming. A
@@ -26,6 +26,7 @@ module kiln_depthwise_unit #(
     parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,
+    parameter int unsigned ACCUMULATION_LATENCY = 1,  // see kiln_accumulation_buffer
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
@@ -368,7 +369,7 @@ module kiln_depthwise_unit #(
       .out(accumulate_valid)
   );
   kiln_pulse_delay #(
-      .CYCLES(ARRAY_COLUMNS)
+      .CYCLES(ARRAY_COLUMNS + ACCUMULATION_LATENCY - 1)
   ) delay_done (
       .clock,
       .reset,

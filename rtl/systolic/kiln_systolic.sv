@@ -31,6 +31,7 @@ module kiln_systolic #(
     parameter bit PRODUCT_ROUNDED = 1'b0,
     parameter int unsigned ARRAY_PRODUCT_LATENCY = 0,  // cycles
     parameter int unsigned ARRAY_SUM_LATENCY = 1,      // cycles
+    parameter int unsigned ACCUMULATION_LATENCY = 1,   // cycles
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
     // A signed float that fp32 can represent, rounded to nearest even.
@@ -632,6 +633,7 @@ module kiln_systolic #(
       .PRODUCT_ROUNDED          (PRODUCT_ROUNDED),
       .ARRAY_PRODUCT_LATENCY    (ARRAY_PRODUCT_LATENCY),
       .ARRAY_SUM_LATENCY        (ARRAY_SUM_LATENCY),
+      .ACCUMULATION_LATENCY     (ACCUMULATION_LATENCY),
       .BLOCK_SIZE               (BLOCK_SIZE),
       .SCALE_FORMAT             (SCALE_FORMAT),
       .INPUT_BUFFER_WORDS       (INPUT_BUFFER_WORDS),
@@ -670,6 +672,7 @@ module kiln_systolic #(
         .WEIGHT_BUFFER_WORDS      (WEIGHT_BUFFER_WORDS),
         .ACCUMULATION_BUFFER_WORDS(ACCUMULATION_BUFFER_WORDS),
         .ACCUMULATION_BUFFER_BANKS(ACCUMULATION_BUFFER_BANKS),
+        .ACCUMULATION_LATENCY     (ACCUMULATION_LATENCY),
         .INPUT_FORMAT             (INPUT_FORMAT),
         .WEIGHT_FORMAT            (WEIGHT_FORMAT),
         .PSUM_FORMAT              (PSUM_FORMAT),

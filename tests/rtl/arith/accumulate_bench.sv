@@ -41,6 +41,8 @@ module accumulate_bench #(
         .ACCUMULATION_FORMAT(ACCUMULATION),
         .SCALED(i >= SCALED)
     ) unit (
+        .clock(1'b0),
+        .advance(1'b0),
         .psum(psum[kiln_format_pkg::bits(PSUM)-1:0]),
         .scale(scale),
         .accumulation_in(accumulation[kiln_format_pkg::bits(ACCUMULATION)-1:0]),

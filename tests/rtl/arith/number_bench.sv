@@ -125,6 +125,7 @@ module number_bench #(
         ) add_to_code (
             .clock(1'b0),
             .advance(1'b0),
+            .code_advance(1'b0),
             .nan(x_nan),
             .infinite(x_infinite),
             .negative(x_negative),

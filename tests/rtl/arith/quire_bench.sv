@@ -41,6 +41,8 @@ module quire_bench #(
         .PSUM_FORMAT(QUIRE),
         .ACCUMULATION_FORMAT(QUIRE)
     ) add (
+        .clock(1'b0),
+        .advance(1'b0),
         .psum(sum),
         .scale('0),
         .accumulation_in(first ? '0 : total),
@@ -51,6 +53,8 @@ module quire_bench #(
         .ACCUMULATION_FORMAT(kiln_format_pkg::FP32),
         .SCALED(1'b1)
     ) add_scaled (
+        .clock(1'b0),
+        .advance(1'b0),
         .psum(sum),
         .scale(scale),
         .accumulation_in(first ? '0 : scaled_sum),

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -11,6 +13,10 @@
 
 #include "Vaccumulation_buffer_1.h"
 #include "Vaccumulation_buffer_2.h"
+#include "Vaccumulation_buffer_bf16.h"
+#include "Vaccumulation_buffer_e8m0.h"
+#include "Vaccumulation_buffer_int32.h"
+#include "Vaccumulation_buffer_posit.h"
 #include "Vaddress_guard.h"
 #include "Vaddress_guard_drops.h"
 #include "Vcommand_queue.h"
@@ -23,6 +29,8 @@
 #include "Vsection_register.h"
 #include "Vvector_delay_0.h"
 #include "Vvector_delay_3.h"
+#include "kiln/numerics/codec.h"
+#include "kiln/numerics/mac.h"
 #include "kiln/support/random.h"
 #include "tests/rtl/support.h"
 
@@ -75,33 +83,95 @@ TEST(SystolicUnits, InputBufferKeepsTwoBanks) {
   }
 }
 
-// ---- Accumulation buffer of int32 words of two columns. Array, depthwise unit and reader are in
-// different banks.
+// ---- Accumulation buffer of words of two columns. Array, depthwise unit and reader are in
+// different banks. The array adds to a word again as soon as it may.
+
+struct Accumulators {
+  size_t banks;
+  const char *psum, *accumulation;
+  const char* scale;  // format of the block scales, or null
+  int64_t latency;
+};
 
 template <typename Model>
-void CheckAccumulation(size_t banks, uint64_t seed) {
+void CheckAccumulation(const Accumulators& shape, uint64_t seed) {
   constexpr size_t kWords = 5;
   using Word = std::array<uint32_t, 2>;
+  const size_t banks = shape.banks;
+  MacRule rule;
+  rule.psum = *FindFormat(shape.psum);
+  rule.input = rule.weight = *FindFormat(rule.psum.is_integer() ? "int8" : "bf16");
+  rule.accumulation = *FindFormat(shape.accumulation);
+  ASSERT_FALSE(FindMacFault(rule).has_value());
+  MacRule scaled = rule;
+  scaled.scaled = shape.scale != nullptr;
   Simulation<Model> buffer(seed);
   Random random(seed);
-  std::vector<std::array<std::optional<Word>, kWords>> contents(banks);
+  const auto code_of = [&](const Format& format) {
+    const uint32_t bits = static_cast<uint32_t>(random()) >> random.Below(32);
+    if (format.is_integer()) return static_cast<uint32_t>(SignedCode(format, bits));
+    if (random.Below(8) == 0) return bits & CodeMask(format);  // specials, too
+    const double number = std::ldexp(random.Between(-255, 255), -static_cast<int>(random.Below(9)));
+    return Encode(format, Exact::FromFloat(static_cast<float>(number)));
+  };
+  const auto scale_factor = [&] {
+    const Format format = *FindFormat(shape.scale);
+    const auto middle = static_cast<uint32_t>(CodeMask(format) / 2);
+    const uint32_t code = random.Below(8) == 0
+                              ? static_cast<uint32_t>(random()) & CodeMask(format)
+                              : middle + static_cast<uint32_t>(random.Below(9)) - 4;
+    return ToFloat(Decode(format, code));
+  };
+  // Returns the sums of a word with psums under scales.
+  const auto sums = [](const MacRule& rule, const Word& word, const Word& psums,
+                       const std::array<float, 2>& scales) {
+    Word result;
+    for (size_t c = 0; c < 2; ++c) {
+      result[c] =
+          AccumulationStep(rule, word[c], psums[c], scales[c]) & CodeMask(rule.accumulation);
+    }
+    return result;
+  };
+  const auto pack = [](const Word& word, int bits) {
+    const uint64_t mask = (uint64_t{1} << bits) - 1;
+    const uint64_t packed = (word[0] & mask) | (word[1] & mask) << bits;
+    std::vector<uint8_t> bytes(static_cast<size_t>(bits) / 4);
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(packed >> 8 * i);
+    return bytes;
+  };
+
+  struct Place {
+    std::optional<Word> word;
+    int64_t added = -100, stored = -100;  // the last cycles in which its address came
+  };
   struct Access {
     size_t bank, address;
     bool overwrite;
   };
-  std::optional<Access> adds, stores;  // of the cycle before: their psums come now
-  std::optional<Word> stands;
-  const auto word = [&] {
-    return Word{static_cast<uint32_t>(random()), static_cast<uint32_t>(random())};
+  struct Write {
+    int64_t cycle;
+    size_t bank, address;
+    Word word;
   };
-  const auto bits = [](const Word& w) { return w[0] | uint64_t{w[1]} << 32; };
+  std::vector<std::array<Place, kWords>> contents(banks);
+  std::optional<Access> adds, stores;  // of the cycle before: their psums come now
+  std::deque<Write> writes;
+  std::optional<Word> stands;
+  std::array<int, 3> additions{};  // LATENCY, LATENCY + 1 and LATENCY + 2 cycles after the last
   buffer->array_valid = buffer->depthwise_valid = buffer->read_enable = 0;
   SetBytes(buffer->array_scales, std::vector<uint8_t>(8));
   buffer.Reset();
-  for (int i = 0; i < 20'000; ++i) {
-    const Word psums = word(), depthwise_psums = word();
-    buffer->array_psums = bits(psums);
-    buffer->depthwise_psums = bits(depthwise_psums);
+  for (int64_t cycle = 0; cycle < 20'000; ++cycle) {
+    const Word psums{code_of(rule.psum), code_of(rule.psum)},
+        depthwise_psums{code_of(rule.psum), code_of(rule.psum)};
+    std::array<float, 2> scales{1, 1};
+    if (scaled.scaled) {
+      for (float& scale : scales) scale = scale_factor() * scale_factor();
+    }
+    SetBytes(buffer->array_psums, pack(psums, rule.psum.bits));
+    SetBytes(buffer->depthwise_psums, pack(depthwise_psums, rule.psum.bits));
+    SetBytes(buffer->array_scales,
+             pack({std::bit_cast<uint32_t>(scales[0]), std::bit_cast<uint32_t>(scales[1])}, 32));
     // Who is where in this cycle: with one bank one of them alone, with two, two of them.
     const size_t apart = random.Below(3), bank = random.Below(banks);
     const bool array = apart != 0,
@@ -112,21 +182,17 @@ void CheckAccumulation(size_t banks, uint64_t seed) {
                  read_bank = array || depthwise
                                  ? (banks == 2 ? 1 - (array ? bank : depthwise_bank) : 0)
                                  : bank;
-    // A bank is written a cycle behind the address: another writer must not come into it in that
-    // very cycle.
     const bool array_now = array && random.Below(4) != 0;
     const bool depthwise_now = depthwise && random.Below(4) != 0;
     buffer->array_valid = array_now;
     buffer->array_bank = static_cast<uint8_t>(bank);
     const size_t array_address = random.Below(kWords), depthwise_address = random.Below(kWords);
-    const bool fresh =
-        !contents[bank][array_address].has_value() &&
-        !(adds.has_value() && adds->bank == bank && adds->address == array_address) &&
-        !(stores.has_value() && stores->bank == bank && stores->address == array_address);
+    Place& place = contents[bank][array_address];
+    const int64_t distance = cycle - place.added;
     // A word that the depthwise unit is just writing is read from the next cycle on.
-    const bool racing =
-        stores.has_value() && stores->bank == bank && stores->address == array_address;
-    const bool overwrite = fresh || racing || random.Below(4) == 0;
+    const bool may_add = (place.word.has_value() || distance == shape.latency) &&
+                         distance >= shape.latency && cycle - place.stored > shape.latency;
+    const bool overwrite = !may_add || random.Below(4) == 0;
     buffer->array_address = static_cast<uint8_t>(array_address);
     buffer->array_overwrite = overwrite;
     buffer->depthwise_valid = depthwise_now;
@@ -139,27 +205,50 @@ void CheckAccumulation(size_t banks, uint64_t seed) {
     buffer->read_address = static_cast<uint8_t>(read_address);
     buffer.Settle();
     if (stands.has_value()) {
-      ASSERT_EQ(buffer->read_data, bits(*stands)) << "cycle " << buffer.Cycle();
+      const std::vector<uint8_t> expected = pack(*stands, rule.accumulation.bits);
+      ASSERT_EQ(GetBytes(buffer->read_data, expected.size()), expected)
+          << "cycle " << buffer.Cycle();
     }
     // The word stands until its bank's port is used again, by whom ever.
-    stands = reads_now ? contents[read_bank][read_address] : std::nullopt;
+    stands = reads_now ? contents[read_bank][read_address].word : std::nullopt;
+    const int64_t written = cycle - 1 + shape.latency;
     if (adds.has_value()) {
-      std::optional<Word>& sum = contents[adds->bank][adds->address];
-      const Word before = adds->overwrite ? Word{} : *sum;
-      sum = Word{before[0] + psums[0], before[1] + psums[1]};
+      const Word before = adds->overwrite ? Word{} : *contents[adds->bank][adds->address].word;
+      writes.push_back({written, adds->bank, adds->address, sums(scaled, before, psums, scales)});
     }
-    if (stores.has_value()) contents[stores->bank][stores->address] = depthwise_psums;
+    if (stores.has_value()) {
+      writes.push_back(
+          {written, stores->bank, stores->address, sums(rule, {}, depthwise_psums, {1, 1})});
+    }
+    for (; !writes.empty() && writes.front().cycle == cycle; writes.pop_front()) {
+      contents[writes.front().bank][writes.front().address].word = writes.front().word;
+    }
     adds = array_now ? std::optional(Access{bank, array_address, overwrite}) : std::nullopt;
     stores = depthwise_now ? std::optional(Access{depthwise_bank, depthwise_address, true})
                            : std::nullopt;
+    if (array_now) {
+      const int64_t more = distance - shape.latency;
+      if (!overwrite && more < std::ssize(additions)) ++additions[static_cast<size_t>(more)];
+      place.added = cycle;
+    }
+    if (depthwise_now) contents[depthwise_bank][depthwise_address].stored = cycle;
     buffer.Step();
   }
+  for (const int count : additions) EXPECT_GT(count, 50);
 }
 TEST(SystolicUnits, AccumulationBufferOfTwoBanks) {
-  CheckAccumulation<Vaccumulation_buffer_2>(2, 2);
+  CheckAccumulation<Vaccumulation_buffer_2>({2, "int32", "int32", nullptr, 1}, 2);
 }
 TEST(SystolicUnits, AccumulationBufferOfOneBank) {
-  CheckAccumulation<Vaccumulation_buffer_1>(1, 3);
+  CheckAccumulation<Vaccumulation_buffer_1>({1, "int32", "int32", nullptr, 1}, 3);
+}
+TEST(SystolicUnits, AccumulationBufferTakesTwoCyclesForASum) {
+  CheckAccumulation<Vaccumulation_buffer_bf16>({1, "bf16", "bf16", nullptr, 2}, 4);
+  CheckAccumulation<Vaccumulation_buffer_posit>({2, "fp32", "posit16_1", "ue5m3", 2}, 5);
+}
+TEST(SystolicUnits, AccumulationBufferTakesThreeCyclesForASum) {
+  CheckAccumulation<Vaccumulation_buffer_e8m0>({2, "bf16", "fp32", "e8m0", 3}, 6);
+  CheckAccumulation<Vaccumulation_buffer_int32>({1, "int32", "fp32", "ue5m3", 3}, 7);
 }
 
 // ---- Depthwise weights: taps come one by one, and leave so many at once.
