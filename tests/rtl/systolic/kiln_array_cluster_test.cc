@@ -579,6 +579,7 @@ TEST(ArrayCluster, FollowsTheCycleLevelWithLatencies) {
   systolic::SetDefaultArrayLatencies(&config);
   ASSERT_EQ(config.array_product_latency, 1);
   ASSERT_EQ(config.array_sum_latency, 2);
+  ASSERT_EQ(config.accumulation_latency, 3);
   for (uint64_t seed = 1; seed <= 12 && !HasFailure(); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     FollowsTheCycleLevel<Varray_cluster_latencies>(config, seed);
@@ -591,6 +592,7 @@ TEST(ArrayCluster, FollowsTheCycleLevelUnderBlockScales) {
   config.weight_format = *FindFormat("int4");
   config.accumulation_format = *FindFormat("fp32");
   config.block_size = 8;
+  config.accumulation_latency = 2;  // the cycles from pass to pass
   for (uint64_t seed = 1; seed <= 10 && !HasFailure(); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     FollowsTheCycleLevel<Varray_cluster_scaled>(config, seed);

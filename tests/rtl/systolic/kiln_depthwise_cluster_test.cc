@@ -392,6 +392,7 @@ TEST(DepthwiseCluster, FollowsTheCycleLevelInRoundedSums) {
   config.weight_format = *FindFormat("posit8_1");
   config.psum_format = *FindFormat("bf16");
   config.accumulation_format = *FindFormat("fp32");
+  config.accumulation_latency = 3;
   for (uint64_t seed = 1; seed <= 20 && !HasFailure(); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     FollowsTheCycleLevel<Vdepthwise_cluster_e4m3>(4, 3, 1, 2, seed, config);

@@ -261,6 +261,16 @@ TEST(SystolicConfig, ErrorsNameFileKeyAndRemedy) {
   EXPECT_THAT(ErrorOf(head + "array_rows: 100000\narray_columns: 8\n"), HasSubstr("array_rows"));
   EXPECT_THAT(ErrorOf(small + "weight_rows_per_cycle: 3\n"),
               HasSubstr("3 does not divide array_rows 8"));
+  EXPECT_THAT(ErrorOf(small + "accumulation_latency: 2\n"),
+              HasSubstr("2 cycles for integer accumulators; 1"));
+  const std::string floats = small + "input_format: e4m3\nweight_format: e4m3\n";
+  EXPECT_THAT(ErrorOf(floats + "quire: true\naccumulation_latency: 2\n"),
+              HasSubstr("2 cycles for exact accumulators; 1"));
+  EXPECT_THAT(
+      ErrorOf(floats + "weight_rows_per_cycle: 4\naccumulation_latency: 3\n"),
+      HasSubstr("3 cycles are more than the 2 from a pass of one pixel to the next; at most "
+                "array_rows / weight_rows_per_cycle"));
+  EXPECT_EQ(ErrorOf(floats + "weight_rows_per_cycle: 4\naccumulation_latency: 2\n"), "no error");
   EXPECT_THAT(ErrorOf(small + "depthwise_words_per_cycle: 3\n"),
               HasSubstr("3 is not a power of two"));
   EXPECT_THAT(ErrorOf(small + "depthwise_words_per_cycle: 8\n"),
@@ -352,6 +362,33 @@ TEST(SystolicConfig, TheDesignPointsOfTheRepositoryAreRead) {
     ASSERT_TRUE(config.ok()) << config.status();
     EXPECT_EQ(config->macs_per_cycle(), size * size);
   }
+}
+
+// The latency of accumulators follows from their format, the psums and the scales, and no pass is
+// shorter.
+TEST(Config, AccumulationLatencyFollowsFromTheFormats) {
+  const auto latency = [](const char* input, const char* psum, const char* accumulation,
+                          int block_size, int rows_per_cycle, bool quire) {
+    Config c;
+    c.array_rows = 8;
+    c.weight_rows_per_cycle = rows_per_cycle;
+    c.input_format = c.weight_format = *FindFormat(input);
+    c.psum_format = *FindFormat(psum);
+    c.accumulation_format = *FindFormat(accumulation);
+    c.block_size = block_size;
+    c.quire = quire;
+    SetDefaultArrayLatencies(&c);
+    return c.accumulation_latency;
+  };
+  EXPECT_EQ(latency("int8", "int32", "int32", 0, 1, false), 1);
+  EXPECT_EQ(latency("int8", "int32", "fp32", 32, 1, false), 3);
+  EXPECT_EQ(latency("e4m3", "bf16", "bf16", 0, 1, false), 2);
+  EXPECT_EQ(latency("e4m3", "bf16", "fp32", 0, 1, false), 3);
+  EXPECT_EQ(latency("e4m3", "bf16", "bf16", 32, 1, false), 3);
+  EXPECT_EQ(latency("e4m3", "bf16", "fp32", 0, 1, true), 1);
+  EXPECT_EQ(latency("e4m3", "bf16", "fp32", 32, 1, true), 3);
+  EXPECT_EQ(latency("e4m3", "bf16", "fp32", 0, 4, false), 2);
+  EXPECT_EQ(latency("e4m3", "bf16", "fp32", 0, 8, false), 1);
 }
 
 }  // namespace

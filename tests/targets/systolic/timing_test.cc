@@ -157,6 +157,10 @@ TEST(StepTime, DepthwiseStepsCountTapsAndChannels) {
   later.array_product_latency = 1;
   later.array_sum_latency = 2;  // once a row
   EXPECT_EQ(SettleCycles(in, later), 1 + 2 * config.array_rows + config.array_columns);
+  later.accumulation_latency = 3;
+  EXPECT_EQ(SettleCycles(in, later), 3 + 2 * config.array_rows + config.array_columns);
+  in.opcode = Opcode::kDepthwise;
+  EXPECT_EQ(SettleCycles(in, later), 2 + config.array_columns);
 }
 
 TEST(StepTime, DrainsAndParametersCountEveryColumnTileOfTheBlock) {

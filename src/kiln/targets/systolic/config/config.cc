@@ -183,6 +183,10 @@ void SetDefaultArrayLatencies(Config* config) {
   const bool whole = config->psum_format.is_integer();
   config->array_product_latency = whole ? 0 : 1;
   config->array_sum_latency = whole || config->quire ? 1 : 2;
+  const bool converted = whole || config->quire || config->block_size > 0;
+  const bool few = !converted && config->accumulation_format.bits <= 16;
+  const int latency = config->exact_accumulators() ? 1 : few ? 2 : 3;
+  config->accumulation_latency = std::min(latency, config->weight_load_cycles());
 }
 
 void SetDefaultStages(Config* config) {
@@ -292,6 +296,19 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
         "array_sum_latency",
         fmt::format("{} cycles for {} sums", c.array_sum_latency, c.quire ? "exact" : "integer"),
         "1");
+  }
+  reader.ReadTo("accumulation_latency");
+  if (c.accumulation_latency > 1 && c.exact_accumulators()) {
+    root.Fail("accumulation_latency",
+              fmt::format("{} cycles for {} accumulators", c.accumulation_latency,
+                          c.accumulation_format.is_integer() ? "integer" : "exact"),
+              "1");
+  }
+  if (c.accumulation_latency > c.weight_load_cycles()) {
+    root.Fail("accumulation_latency",
+              fmt::format("{} cycles are more than the {} from a pass of one pixel to the next",
+                          c.accumulation_latency, c.weight_load_cycles()),
+              "at most array_rows / weight_rows_per_cycle");
   }
   reader.ReadTo("weight_buffer_words");
   if (c.weight_buffer_words < c.array_rows) {

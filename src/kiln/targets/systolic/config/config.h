@@ -98,6 +98,10 @@ struct Config {
   // from above (1 or 2; 2 with float sums only): SetDefaultArrayLatencies. Neither changes a bit.
   int array_product_latency = 0;
   int array_sum_latency = 1;
+  // Cycles of an addition to an accumulator (1 to 3; 1 with integer accumulators or quires), at most
+  // array_rows / weight_rows_per_cycle: then no pass reads an accumulator whose sum of the pass
+  // before is still on its way. Changes no bit.
+  int accumulation_latency = 1;
 
   // Buffers, in words per bank. An input word is array_rows codes, a weight word array_columns
   // codes (one row of a tile), an accumulation word array_columns accumulators. The input and
@@ -193,6 +197,11 @@ struct Config {
   bool narrow_vector() const;
   // Returns the bits of one accumulator: those of its format, or of the quire.
   int64_t accumulator_bits() const;
+  // Whether accumulators are integers or quires.
+  bool exact_accumulators() const {
+    return accumulation_format.is_integer() || (quire && block_size == 0);
+  }
+  int weight_load_cycles() const { return array_rows / weight_rows_per_cycle; }
   int64_t macs_per_cycle() const { return int64_t{array_rows} * array_columns; }
 };
 
@@ -212,7 +221,9 @@ float UnitOf(const Format& operand, const Config& config);
 void SetDefaultSums(Config* config);
 
 // Sets array_product_latency and array_sum_latency to 0 and 1 for integer sums, 1 and 1 for a
-// quire, and 1 and 2 for other sums.
+// quire, and 1 and 2 for other sums. Sets accumulation_latency to 1 for exact accumulators, 2 for
+// psums and accumulators of at most 16 bits without scales, and 3 for others, or to
+// weight_load_cycles() if that is less.
 void SetDefaultArrayLatencies(Config* config);
 
 // Sets vector_function_stages and vector_divide_stages to {1, 2} and {3}, or to all stages if there

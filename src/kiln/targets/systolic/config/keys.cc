@@ -221,6 +221,13 @@ const KeyTable<Config>& Keys() {
            .rtl = {{"ARRAY_SUM_LATENCY"}},
            .help = "cycles of an addition in a processing element, and from one row of the array "
                    "to the next"},
+          {.name = "accumulation_latency",
+           .type = Integer(&Config::accumulation_latency, 1, 3),
+           .unit = "cycles",
+           .condition = "at most `array_rows` / `weight_rows_per_cycle`; 1 with integer or exact "
+                        "accumulators, else 2 or 3 by default",
+           .rtl = {{"ACCUMULATION_LATENCY"}},
+           .help = "cycles of an addition to an accumulator"},
           {.name = "input_buffer_words",
            .type = Integer(&Config::input_buffer_words, 1, kMaxWords),
            .unit = "words of `array_rows` input codes",

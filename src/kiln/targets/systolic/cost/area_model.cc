@@ -161,14 +161,23 @@ Features RealAccumulators(const Parameters& p, const Fitted&) {
   const Format &psum = p.FormatOf("PSUM_FORMAT", "int32"),
                &sum = p.FormatOf("ACCUMULATION_FORMAT", "int32");
   const bool scaled = p.Number("SCALED", 0) != 0;
-  constexpr double kScaleBits = 24;
+  // A scale is a product of two codes in fp32; that of two powers of two is one.
+  const double factor = WidthsOf(p.FormatOf("SCALE_FORMAT", "fp32")).significand_bits;
+  const double scale = factor <= 1 ? 1 : std::min(24.0, 2 * factor);
   const double significand = WidthsOf(psum).significand_bits;
-  const RealSum adder(significand + (scaled ? kScaleBits : 0), WidthsOf(psum).exponent_bits, sum);
+  const RealSum adder(significand + (scaled ? scale : 0), WidthsOf(psum).exponent_bits, sum);
+  // A number is three flags, exponent and significand; half a sum has a fourth flag. Psums of array
+  // and depthwise unit have registers of their own.
+  const double term = 6 + WidthsOf(sum).exponent_bits + WidthsOf(sum).significand_bits +
+                      adder.exponent_bits + significand + (scaled ? scale : 0);
+  const double half = 4 + adder.exponent_bits + adder.width;
+  const double latency = static_cast<double>(p.Number("ACCUMULATION_LATENCY", 1));
+  const double stages = 2 * ((latency > 1 ? half : 0) + (latency > 2 ? term : 0));
   return {{"column", columns},
-          {"register bits", columns * sum.bits},
+          {"register bits", columns * (sum.bits + stages)},
           {"width of the sum", columns * adder.width},
           {"places of the sum's shifters", columns * ShifterArea(adder.width)},
-          {"pairs of bits of psum and scale", scaled ? columns * significand * kScaleBits : 0},
+          {"pairs of bits of psum and scale", scaled ? columns * significand * scale : 0},
           {"places of an integer psum", columns * IntegerPlaces(psum)},
           {"places of a float psum", columns * FloatPlaces(psum)},
           {"sum bits of a second bank",

@@ -72,6 +72,12 @@ std::string Latencies(const Config& c) {
   if (c.array_sum_latency != 1) parameters += fmt::format(",SUM_LATENCY={}", c.array_sum_latency);
   return parameters;
 }
+// Returns the parameter of the accumulators' latency if it is not the modules' default.
+std::string AccumulationLatency(const Config& c) {
+  return c.accumulation_latency == 1
+             ? ""
+             : fmt::format(",ACCUMULATION_LATENCY={}", c.accumulation_latency);
+}
 
 void AddArray(const Config& c, Modules* modules) {
   const std::string sums = fmt::format("PSUM_FORMAT={}", c.psum_format.name);
@@ -83,9 +89,9 @@ void AddArray(const Config& c, Modules* modules) {
                true);
   modules->Add("array", "kiln_array_sequencer",
                fmt::format("{},INPUT_BUFFER_WORDS={},ACCUMULATION_BUFFER_WORDS={},"
-                           "ACCUMULATION_BUFFER_BANKS={}{}",
+                           "ACCUMULATION_BUFFER_BANKS={}{}{}",
                            Size(c), c.input_buffer_words, c.accumulation_buffer_words,
-                           c.accumulation_buffer_banks, Latencies(c)));
+                           c.accumulation_buffer_banks, Latencies(c), AccumulationLatency(c)));
   const std::string weights =
       fmt::format("WEIGHT_BUFFER_WORDS={},ARRAY_ROWS={},WEIGHT_ROWS_PER_CYCLE={}",
                   c.weight_buffer_words, c.array_rows, c.weight_rows_per_cycle);
@@ -96,9 +102,11 @@ void AddArray(const Config& c, Modules* modules) {
   modules->Add(
       "accumulators", "kiln_accumulation_buffer",
       fmt::format("ACCUMULATION_BUFFER_WORDS={},ACCUMULATION_BUFFER_BANKS={},"
-                  "ARRAY_COLUMNS={},{},ACCUMULATION_FORMAT={},SCALED={}",
+                  "ARRAY_COLUMNS={},{},ACCUMULATION_FORMAT={},SCALED={}{}{}",
                   c.accumulation_buffer_words, c.accumulation_buffer_banks, c.array_columns, sums,
-                  c.accumulation_format.name, c.block_size > 0 ? 1 : 0),
+                  c.accumulation_format.name, c.block_size > 0 ? 1 : 0,
+                  c.block_size > 0 ? fmt::format(",SCALE_FORMAT={}", c.scale_format.name) : "",
+                  AccumulationLatency(c)),
       c.quire);
   if (c.block_size > 0) {
     modules->Add("block scales", "kiln_block_scales",
@@ -108,16 +116,16 @@ void AddArray(const Config& c, Modules* modules) {
                              c.weight_buffer_words, c.scale_format.name, Latencies(c)));
   }
   if (c.depthwise_multipliers > 0) {
-    modules->Add(
-        "depthwise unit", "kiln_depthwise_cluster",
-        fmt::format("ARRAY_COLUMNS={},DEPTHWISE_MULTIPLIERS={},DEPTHWISE_BUFFER_WORDS={},"
-                    "DEPTHWISE_WORDS_PER_CYCLE={},WEIGHT_BUFFER_WORDS={},"
-                    "ACCUMULATION_BUFFER_WORDS={},ACCUMULATION_BUFFER_BANKS={},{},{},"
-                    "PRODUCT_ROUNDED={}",
-                    c.array_columns, c.depthwise_multipliers, c.depthwise_buffer_words,
-                    c.depthwise_words_per_cycle, c.weight_buffer_words, c.accumulation_buffer_words,
-                    c.accumulation_buffer_banks, Operands(c), sums, c.product_rounded ? 1 : 0),
-        c.quire);
+    modules->Add("depthwise unit", "kiln_depthwise_cluster",
+                 fmt::format("ARRAY_COLUMNS={},DEPTHWISE_MULTIPLIERS={},DEPTHWISE_BUFFER_WORDS={},"
+                             "DEPTHWISE_WORDS_PER_CYCLE={},WEIGHT_BUFFER_WORDS={},"
+                             "ACCUMULATION_BUFFER_WORDS={},ACCUMULATION_BUFFER_BANKS={},{},{},"
+                             "PRODUCT_ROUNDED={}{}",
+                             c.array_columns, c.depthwise_multipliers, c.depthwise_buffer_words,
+                             c.depthwise_words_per_cycle, c.weight_buffer_words,
+                             c.accumulation_buffer_words, c.accumulation_buffer_banks, Operands(c),
+                             sums, c.product_rounded ? 1 : 0, AccumulationLatency(c)),
+                 c.quire);
   }
 }
 

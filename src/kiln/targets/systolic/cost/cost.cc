@@ -147,6 +147,7 @@ UnitParts Accumulators(const Config& c) {
   p.Set("ARRAY_COLUMNS", c.array_columns)
       .Set("ACCUMULATION_BUFFER_BANKS", c.accumulation_buffer_banks);
   p.Set("ACCUMULATION_FORMAT", c.accumulation_format).Set("SCALED", c.block_size > 0 ? 1 : 0);
+  p.Set("SCALE_FORMAT", c.scale_format).Set("ACCUMULATION_LATENCY", c.accumulation_latency);
   return {"accumulators", {{"kiln_accumulation_buffer", p}}, {AccumulationMemories(c)}};
 }
 

@@ -368,9 +368,10 @@ int64_t DepthwiseCycles(const Instruction& instruction, const Config& config, co
 }
 
 int64_t SettleCycles(const Instruction& instruction, const Config& config) {
-  if (instruction.opcode == Opcode::kDepthwise) return config.array_columns;
+  const int64_t columns = config.array_columns + config.accumulation_latency - 1;
+  if (instruction.opcode == Opcode::kDepthwise) return columns;
   return config.array_product_latency + int64_t{config.array_sum_latency} * config.array_rows +
-         config.array_columns;
+         columns;
 }
 
 int64_t LeastPackedWordBeats(const Instruction& instruction, const Config& config,
