@@ -193,7 +193,8 @@ module kiln_accumulation_buffer #(
     logic [WRITE_CYCLES-1:0][ADDRESS_BITS:0] words_on_way;
     always_ff @(posedge clock) begin
       on_way       <= reset ? '0 : WRITE_CYCLES'({on_way, array_valid});
-      words_on_way <= (WRITE_CYCLES * (ADDRESS_BITS + 1))'({words_on_way, array_bank, array_address});
+      words_on_way <=
+          (WRITE_CYCLES * (ADDRESS_BITS + 1))'({words_on_way, array_bank, array_address});
       if (!reset) begin
         for (int i = 0; i < WRITE_CYCLES; i++) begin
           sum_is_there : assert (!array_valid || array_overwrite || !on_way[i] ||

@@ -14,7 +14,8 @@
 //   weights_released  Asserted in the last cycle of a block.
 //   input_released    Asserted in the last cycle of the last block that the fill serves.
 //   block_done        Asserted in cycle e - 2 + C + ACCUMULATION_LATENCY, where e - 1 is the last
-//                     cycle of the block: the block's accumulators can be read from the next cycle on.
+//                     cycle of the block: the block's accumulators can be read from the next cycle
+//                     on.
 //
 // Tokens and command are as in kiln_array_sequencer. There are C cycles between reading and
 // accumulating: the pipeline uses those that it needs, and the others are registers for retiming. A

@@ -6,7 +6,8 @@
 //   restart     In the next cycle all indices are 0; has priority over `advance`.
 //   steps       Step of loop k in bits k * BITS on; read only with `advance`. Advancing a loop with
 //               step 0 returns the loops inside it to index 0.
-//   rewind      Instead of `advance`: in the next cycle all loops but the outermost one have index 0.
+//   rewind      Instead of `advance`: in the next cycle all loops but the outermost one have index
+//               0.
 module kiln_nest_sum #(
     parameter int LEVELS = 3,
     parameter int BITS   = 40
@@ -19,8 +20,8 @@ module kiln_nest_sum #(
     input  logic [LEVELS*BITS-1:0] steps,
     output logic [       BITS-1:0] sum
 );
-  // The register of loop k holds the sum with index 0 in the loops inside it. Every loop has an adder
-  // of its own, because `advance` is often the last signal to arrive.
+  // The register of loop k holds the sum with index 0 in the loops inside it. Every loop has an
+  // adder of its own, because `advance` is often the last signal to arrive.
   logic [LEVELS*BITS-1:0] sums;
   logic [LEVELS*BITS-1:0] advanced;
   logic [BITS-1:0] next;

@@ -1,6 +1,6 @@
 // The performance counters of all units. The activity of a cycle t in which `count` is high is
-// included from t + 2 on, because it passes a register; `clear` in cycle t sets all counters to zero
-// in t + 2.
+// included from t + 2 on, because it passes a register; `clear` in cycle t sets all counters to
+// zero in t + 2.
 //   read      Counter `read_counter` of unit `read_unit`, in the same cycle; 0 if it does not
 //             exist.
 module kiln_performance_counters #(
