@@ -60,6 +60,8 @@ std::vector<std::string> Names() {
 std::vector<float> Directed(const Format& format, Random& random) {
   std::vector<float> values = {0.0f, -0.0f,     INFINITY,   -INFINITY,      NAN,
                                -NAN, 0x1p-149f, -0x1p-149f, 0x1.fffffep127f};
+  // The NaNs with the greatest bits.
+  for (uint32_t bits : {0x7fffffffu, 0xffffffffu}) values.push_back(std::bit_cast<float>(bits));
   const auto around = [&](float value) {
     const uint32_t bits = std::bit_cast<uint32_t>(value);
     for (uint32_t d : {0u, 1u, ~0u}) values.push_back(std::bit_cast<float>(bits + d));

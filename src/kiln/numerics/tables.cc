@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint32_t kSignBit = 0x80000000u;
 constexpr uint32_t kInfinity = 0x7f800000u;
-constexpr int32_t kInfinityBits = 0x7f800000;  // as a signed integer
+constexpr auto kSignedInfinity = static_cast<int32_t>(kInfinity);
 
 // Load and store the i-th code of an array in memory, at any alignment.
 template <typename Code>
@@ -121,7 +121,7 @@ std::shared_ptr<const FormatTable> FormatTable::Of(const Format& format) {
 void FormatTable::FindArithmetic() {
   Arithmetic& a = arithmetic_;
   a.shift = 23 - format_.fraction_bits;
-  a.half_less_one = a.shift == 0 ? 0 : (1 << (a.shift - 1)) - 1;
+  a.half_less_one = a.shift == 0 ? 0 : (1u << (a.shift - 1)) - 1;
   a.greatest = std::bit_cast<int32_t>(ToFloat(GreatestValue(format_)));
   const float normal = DecodeFloat(format_, 1u << format_.fraction_bits);
   if (format_.low_exponent == LowExponent::kZero) {
@@ -364,20 +364,22 @@ void FormatTable::EncodeValues(const float* values, int64_t count, void* codes,
 // compilers vectorise.
 void FormatTable::RoundByArithmetic(float* values, int64_t count) const {
   const Arithmetic a = arithmetic_;
-  const int32_t mask = ~0 << a.shift;
+  const uint32_t mask = ~0u << a.shift;
   for (int64_t i = 0; i < count; ++i) {
     // Magnitudes are compared as signed integers, for which every processor has instructions.
-    const uint32_t bits = std::bit_cast<uint32_t>(values[i]), sign = bits & kSignBit;
-    const auto magnitude = static_cast<int32_t>(bits & ~kSignBit);
-    const auto large =
-        static_cast<int32_t>(bits & ~kSignBit) + a.half_less_one + ((magnitude >> a.shift) & 1);
+    const uint32_t bits = std::bit_cast<uint32_t>(values[i]), sign = bits & kSignBit,
+                   unsigned_magnitude = bits & ~kSignBit;
+    const auto magnitude = static_cast<int32_t>(unsigned_magnitude);
+    // Unsigned, because the sum of a NaN's bits may exceed a signed integer.
+    const uint32_t large =
+        unsigned_magnitude + a.half_less_one + ((unsigned_magnitude >> a.shift) & 1);
     const float size = std::bit_cast<float>(magnitude);
     const auto small = std::bit_cast<int32_t>((size + a.magic) - a.magic);
-    int32_t rounded = size < a.normal ? small : large & mask;
+    int32_t rounded = size < a.normal ? small : static_cast<int32_t>(large & mask);
     rounded = magnitude < a.least ? (magnitude > a.half ? a.least : 0) : rounded;
-    rounded = rounded > a.greatest ? kInfinityBits : rounded;
+    rounded = rounded > a.greatest ? kSignedInfinity : rounded;
     const uint32_t whole =
-        magnitude > kInfinityBits ? kQuietNan : static_cast<uint32_t>(rounded) | sign;
+        magnitude > kSignedInfinity ? kQuietNan : static_cast<uint32_t>(rounded) | sign;
     values[i] = std::bit_cast<float>(whole);
   }
 }

@@ -72,7 +72,7 @@ class FormatTable {
   // kFloat: the constants of RoundByArithmetic, as bits of fp32 numbers where they are integers.
   struct Arithmetic {
     int shift = 0;                // fraction bits that the format lacks
-    int32_t half_less_one = 0;    // of the last fraction bit
+    uint32_t half_less_one = 0;   // of the last fraction bit
     int32_t greatest = 0;         // the greatest finite number
     int32_t least = 0, half = 0;  // without subnormals: the least number, and half of it; else 0
     float normal = 0, magic = 0;  // the least normal number, if smaller ones are rounded by adding
