@@ -17,6 +17,11 @@ namespace {
 // so that a larger array has no other paths.
 constexpr int kTimedArray = 4;
 
+// Returns a parameter that follows others, or nothing if it has the modules' default.
+std::string Unless(int64_t by_default, std::string_view parameter, int64_t value) {
+  return value == by_default ? "" : fmt::format(",{}={}", parameter, value);
+}
+
 // Collects modules.
 class Modules {
  public:
@@ -46,9 +51,7 @@ class Modules {
   }
   // Returns the parameter of the address space if it is not the modules' default.
   std::string Memory() const {
-    return config_.memory_bytes == int64_t{1} << 30
-               ? ""
-               : fmt::format(",MEMORY_BYTES={}", config_.memory_bytes);
+    return Unless(int64_t{1} << 30, "MEMORY_BYTES", config_.memory_bytes);
   }
   std::vector<TimedModule> Take() { return std::move(all_); }
 
@@ -63,20 +66,13 @@ std::string Operands(const Config& c) {
 std::string Size(const Config& c) {
   return fmt::format("ARRAY_ROWS={},ARRAY_COLUMNS={}", c.array_rows, c.array_columns);
 }
-// Returns the parameters of the elements' latencies if they are not the modules' defaults.
+// Returns the parameters of the elements' latencies.
 std::string Latencies(const Config& c) {
-  std::string parameters;
-  if (c.array_product_latency != 0) {
-    parameters += fmt::format(",PRODUCT_LATENCY={}", c.array_product_latency);
-  }
-  if (c.array_sum_latency != 1) parameters += fmt::format(",SUM_LATENCY={}", c.array_sum_latency);
-  return parameters;
+  return Unless(0, "PRODUCT_LATENCY", c.array_product_latency) +
+         Unless(1, "SUM_LATENCY", c.array_sum_latency);
 }
-// Returns the parameter of the accumulators' latency if it is not the modules' default.
 std::string AccumulationLatency(const Config& c) {
-  return c.accumulation_latency == 1
-             ? ""
-             : fmt::format(",ACCUMULATION_LATENCY={}", c.accumulation_latency);
+  return Unless(1, "ACCUMULATION_LATENCY", c.accumulation_latency);
 }
 
 void AddArray(const Config& c, Modules* modules) {
