@@ -150,21 +150,32 @@ function(kiln_rtl_model name)
   target_link_libraries(rtl_model_${name} INTERFACE ${archive} kiln_verilated)
 endfunction()
 
+# kiln_add_rtl_test(KIND GROUP NAME FILTER TEST file... MODELS model... [LINK library...]): creates
+# the GoogleTest program KIND_NAME_test with the models KIND_model_MODEL. Its tests, those of the
+# filter if there is one, are named GROUP.TEST.
+function(kiln_add_rtl_test kind group name filter)
+  cmake_parse_arguments(ARG "" "" "TEST;MODELS;LINK" ${ARGN})
+  set(program ${kind}_${name}_test)
+  add_executable(${program} ${ARG_TEST})
+  list(TRANSFORM ARG_MODELS PREPEND ${kind}_model_)
+  target_link_libraries(${program}
+    PRIVATE ${ARG_LINK} ${ARG_MODELS} kiln_support kiln_optimised_test_support kiln_settings
+    GTest::gmock GTest::gtest_main)
+  target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR})
+  kiln_precompile(${program} kiln_optimised_test_headers)
+  if(filter)
+    set(filter TEST_FILTER ${filter})
+  endif()
+  gtest_discover_tests(${program} TEST_PREFIX ${group}. DISCOVERY_TIMEOUT 120 ${filter}
+    PROPERTIES TIMEOUT 600
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+endfunction()
+
 # kiln_rtl_test(NAME TEST file... MODELS model... [LINK library...]): creates the GoogleTest program
 # rtl_NAME_test.
 function(kiln_rtl_test name)
   set_property(GLOBAL PROPERTY kiln_rtl_test_${name} ${ARGN})
-  cmake_parse_arguments(ARG "" "" "TEST;MODELS;LINK" ${ARGN})
-  add_executable(rtl_${name}_test ${ARG_TEST})
-  list(TRANSFORM ARG_MODELS PREPEND rtl_model_)
-  target_link_libraries(rtl_${name}_test
-    PRIVATE ${ARG_LINK} ${ARG_MODELS} kiln_support kiln_optimised_test_support kiln_settings
-    GTest::gmock GTest::gtest_main)
-  target_include_directories(rtl_${name}_test PRIVATE ${PROJECT_SOURCE_DIR})
-  kiln_precompile(rtl_${name}_test kiln_optimised_test_headers)
-  gtest_discover_tests(rtl_${name}_test TEST_PREFIX rtl. DISCOVERY_TIMEOUT 120
-    PROPERTIES TIMEOUT 600
-    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  kiln_add_rtl_test(rtl rtl ${name} "" ${ARGN})
 endfunction()
 
 # kiln_rtl_gate_model(NAME): creates the library gate_model_NAME, with the class of the model NAME,
@@ -218,21 +229,12 @@ function(kiln_rtl_gate_test name)
   foreach(model IN LISTS ARG_MODELS)
     kiln_rtl_gate_model(${model})
   endforeach()
-  list(TRANSFORM ARG_MODELS PREPEND gate_model_)
-  add_executable(gate_${name}_test ${ARG_TEST})
-  target_link_libraries(gate_${name}_test
-    PRIVATE ${ARG_LINK} ${ARG_MODELS} kiln_support kiln_optimised_test_support kiln_settings
-    GTest::gmock GTest::gtest_main)
-  target_include_directories(gate_${name}_test PRIVATE ${PROJECT_SOURCE_DIR})
-  kiln_precompile(gate_${name}_test kiln_optimised_test_headers)
   set(filter "")
   if(GATE_WITHOUT)
     list(JOIN GATE_WITHOUT ":" filter)
-    set(filter TEST_FILTER "-${filter}")
+    set(filter "-${filter}")
   endif()
-  gtest_discover_tests(gate_${name}_test TEST_PREFIX gates. DISCOVERY_TIMEOUT 120 ${filter}
-    PROPERTIES TIMEOUT 600
-    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  kiln_add_rtl_test(gate gates ${name} "${filter}" ${arguments})
 endfunction()
 
 # kiln_rtl_elaborate_within(WHOLE PART...): Yosys elaborates the modules PART, which take long, only
