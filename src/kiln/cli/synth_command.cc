@@ -88,7 +88,7 @@ class SynthCommand final : public Command {
     KILN_ASSIGN_OR_RETURN(options_.parameters, hardware::ParseParameters(parameters_));
     if (!liberty_.empty()) options_.liberty = liberty_;
     options_.timing = !no_timing_;
-    options_.models = !keep_.empty() && options_.fpga.empty();
+    options_.models = !keep_.empty();
     options_.memories =
         memories_ == "count" ? hardware::Memories::kCount : hardware::Memories::kRegisters;
 

@@ -15,6 +15,9 @@
 
 namespace kiln::hardware {
 
+// Files of an emitted folder: the list of its sources, and Verilator's waivers.
+inline constexpr char kFileList[] = "filelist.f", kWaivers[] = "waivers.vlt";
+
 // An entry of a list.
 struct ListedFile {
   std::string path;  // a plain path (IsPlainPath, hardware/tool_names.h)

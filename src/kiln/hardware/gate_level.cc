@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "fmt/format.h"
+#include "kiln/hardware/file_list.h"
 #include "kiln/hardware/filled_folder.h"
 #include "kiln/hardware/netlist_models.h"
 #include "kiln/hardware/synthesis_flow.h"
@@ -17,13 +18,8 @@
 #include "kiln/support/process.h"
 
 namespace kiln::hardware {
-namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char *kNetlist = "netlist.v", *kFileList = "filelist.f", *kWaivers = "waivers.vlt";
-
-}  // namespace
 
 StatusOr<SimulationSources> NetlistSources(const SimulationSources& sources,
                                            const fs::path& liberty) {

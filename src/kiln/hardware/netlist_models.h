@@ -1,7 +1,7 @@
-// The models with which a netlist of standard cells is simulated. The netlist's cells have the
-// functions that the Liberty file states: the same file from which the cells were chosen, and
-// Verilator reads no user-defined primitives, of which the Verilog models of libraries such as
-// OSU's are made. Its memories are those of rtl/ (kMemoryModule), because they are not mapped.
+// The models with which a netlist of standard cells is simulated. Cells have the functions that the
+// Liberty file states. They were chosen by the same file, and Verilator does not read the
+// user-defined primitives in the Verilog models of libraries such as OSU's. Memories are those of
+// rtl/ (kMemoryModule), because they are not mapped.
 #ifndef KILN_HARDWARE_NETLIST_MODELS_H_
 #define KILN_HARDWARE_NETLIST_MODELS_H_
 
@@ -11,8 +11,9 @@
 
 namespace kiln::hardware {
 
-// The files of the models, beside the netlist.
-inline constexpr char kCellModels[] = "cells.v", kMemoryModels[] = "memories.v";
+// The files of the netlist and of the models beside it.
+inline constexpr char kNetlist[] = "netlist.v", kCellModels[] = "cells.v",
+                      kMemoryModels[] = "memories.v";
 
 // Returns Yosys commands that write a Verilog module for each cell of a Liberty file.
 std::string CellModelCommands(const std::string& liberty, const std::string& models);

@@ -281,9 +281,9 @@ StatusOr<ProjectFiles> FilesOf(const RtlProject& project) {
   for (const std::string& file : project.testbench) {
     KILN_RETURN_IF_ERROR(copy(fs::path("testbench") / file, "testbench/" + file));
   }
-  KILN_RETURN_IF_ERROR(copy("waivers.vlt", "waivers.vlt"));
+  KILN_RETURN_IF_ERROR(copy(kWaivers, kWaivers));
   files.emplace_back(project.top + ".sv", project.top_text);
-  files.emplace_back("filelist.f", list);
+  files.emplace_back(kFileList, list);
   KILN_RETURN_IF_ERROR(copy("testbench/Makefile", "Makefile"));
   files.emplace_back(kSettings, SettingsOf(project));
   files.insert(files.end(), project.others.begin(), project.others.end());

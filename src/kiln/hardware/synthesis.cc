@@ -168,7 +168,7 @@ class Run {
   // Removes the results of an earlier design. All other files are reusable and carry hashes.
   void RemoveResults() const {
     std::error_code error;
-    for (const char* file : {"netlist.v", "timed.v", "time.tcl", "time.log", kMemoryModels})
+    for (const char* file : {kNetlist, "timed.v", "time.tcl", "time.log", kMemoryModels})
       fs::remove(work_ / file, error);
   }
 
@@ -303,7 +303,7 @@ class Run {
       KILN_ASSIGN_OR_RETURN(const std::string text, NetlistOf(mapped_, part, work_));
       netlist += text;
     }
-    return WriteFile(Path("netlist.v"), netlist);
+    return WriteFile(Path(kNetlist), netlist);
   }
 
   // Writes the models of the netlist's cells and memories.
@@ -347,7 +347,7 @@ class Run {
       left_out[around].insert(module);
     TimingSetup setup;
     setup.work = work_;
-    setup.netlist = "netlist.v";
+    setup.netlist = kNetlist;
     int64_t instances = 0;
     if (!left_out.empty()) {
       setup.netlist = "timed.v";

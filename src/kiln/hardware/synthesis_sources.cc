@@ -134,7 +134,7 @@ StatusOr<std::vector<std::string>> ContentsIn(const fs::path& folder) {
 }  // namespace
 
 StatusOr<DesignSources> SourcesOfFolder(const fs::path& folder, const std::string& top) {
-  const fs::path list = folder / "filelist.f";
+  const fs::path list = folder / kFileList;
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
     return NotFoundAt(folder.string(), "",
