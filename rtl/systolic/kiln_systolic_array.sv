@@ -126,8 +126,8 @@ module kiln_systolic_array #(
         .out(activation)
     );
     // {active, swap, multiply} at the left edge, and for all columns, with column c in bit c. The
-    // later stages of an element take the control that is in the columns to the right by then; the
-    // line goes on behind the last column for them.
+    // later stages of an element take the control that is in the columns to the right by then. For
+    // the last column there are further registers.
     logic edge_active, edge_swap, edge_multiply, edge_load;
     logic [LINE-1:0] actives, multiplies;
     logic [ARRAY_COLUMNS-1:0] swaps, loads;

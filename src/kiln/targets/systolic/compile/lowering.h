@@ -57,7 +57,7 @@ struct KnownHost {
 class Lowering {
  public:
   // `host` is what an earlier lowering of the graph has found: values that only those nodes and the
-  // caller read and write keep fp32, whatever the vector format is.
+  // caller read and write keep fp32 in every vector format.
   Lowering(const Graph& graph, const Config& config, const CompileOptions& options,
            KnownHost host = {})
       : graph_(graph),

@@ -98,9 +98,9 @@ struct Config {
   // from above (1 or 2; 2 with float sums only): SetDefaultArrayLatencies. Neither changes a bit.
   int array_product_latency = 0;
   int array_sum_latency = 1;
-  // Cycles of an addition to an accumulator (1 to 3; 1 with integer accumulators or quires), at most
-  // array_rows / weight_rows_per_cycle: then no pass reads an accumulator whose sum of the pass
-  // before is still on its way. Changes no bit.
+  // Cycles of an addition to an accumulator: 1 to 3, and 1 with integer accumulators or quires. No
+  // more than weight_load_cycles(), so that no pass reads an accumulator to which the pass before
+  // still adds. Changes no bit.
   int accumulation_latency = 1;
 
   // Buffers, in words per bank. An input word is array_rows codes, a weight word array_columns

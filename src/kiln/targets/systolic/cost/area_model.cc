@@ -161,7 +161,7 @@ Features RealAccumulators(const Parameters& p, const Fitted&) {
   const Format &psum = p.FormatOf("PSUM_FORMAT", "int32"),
                &sum = p.FormatOf("ACCUMULATION_FORMAT", "int32");
   const bool scaled = p.Number("SCALED", 0) != 0;
-  // A scale is a product of two codes in fp32; that of two powers of two is one.
+  // A scale is the product of two codes in fp32. The product of two powers of two has one bit.
   const double factor = WidthsOf(p.FormatOf("SCALE_FORMAT", "fp32")).significand_bits;
   const double scale = factor <= 1 ? 1 : std::min(24.0, 2 * factor);
   const double significand = WidthsOf(psum).significand_bits;
