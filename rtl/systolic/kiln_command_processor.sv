@@ -55,7 +55,8 @@ module kiln_command_processor #(
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,
     localparam int unsigned INDEX_BITS = kiln_systolic_pkg::INDEX_BITS,
     localparam int unsigned COUNTER_BITS = kiln_control_pkg::COUNTER_BITS,
-    localparam int unsigned DATA_BITS = INSTRUCTION_BYTES_PER_CYCLE * 8
+    localparam int unsigned DATA_BITS = INSTRUCTION_BYTES_PER_CYCLE * 8,
+    localparam int unsigned QUEUES = 7  // one for each unit
 ) (
     input  logic clock,
     input  logic reset,
@@ -96,6 +97,8 @@ module kiln_command_processor #(
     input  logic program_turn,
     // The units and ports.
     output logic unit_reset,
+    // Copies of it, one for each unit and its queue, in the order of the queues.
+    output logic [QUEUES-1:0] unit_resets,
     output logic port_reset,
     input  logic ports_idle,
     input  logic port_fault,
@@ -137,7 +140,6 @@ module kiln_command_processor #(
     input  kiln_control_pkg::activity_t activity_parameter_fetch,
     input  kiln_control_pkg::activity_t activity_vector
 );
-  localparam int unsigned QUEUES = 7;
   localparam bit BLOCKS = BLOCK_SIZE != 0;
   localparam int unsigned SLOT_BITS = kiln_systolic_pkg::SLOT_BITS;
   // Cycles that a word takes through the port.
@@ -236,14 +238,14 @@ module kiln_command_processor #(
     end
   end
 
-  logic end_taken;
+  logic end_taken, running_next;
+  assign running_next = start || (running && !failed && !done);
   always_ff @(posedge clock) begin
     if (reset) begin
       running  <= 1'b0;
       stopping <= 1'b0;
     end else begin
-      if (start) running <= 1'b1;
-      else if (failed || done) running <= 1'b0;
+      running  <= running_next;
       stopping <= failed || done || (stopping && !(ports_idle && fetch_idle));
     end
     if (start) begin
@@ -256,6 +258,17 @@ module kiln_command_processor #(
     else if (running && !failed && !done) cycles <= cycles + 1'b1;
     if (start) finished_count <= '0;
     else if (running) finished_count <= finished;
+  end
+
+  logic [QUEUES-1:0] halted;  // copies of !running
+  assign unit_resets = halted | {QUEUES{reset}};
+  for (genvar i = 0; i < QUEUES; i++) begin : g_reset
+    kiln_copy_register copy (
+        .clock,
+        .reset,
+        .in (!running_next),
+        .out(halted[i])
+    );
   end
 
   // ---- Watchdog: counts the cycles since an instruction last finished.
@@ -432,7 +445,7 @@ module kiln_command_processor #(
       .SCALES(BLOCKS)
   ) input_fetch_queue (
       .clock,
-      .reset(unit_reset),
+      .reset(unit_resets[0]),
       .push(push && uses[0]),
       .room(room[0]),
       .push_command({number, header, tiling, reduction, region, image}),
@@ -450,7 +463,7 @@ module kiln_command_processor #(
       .SCALES(BLOCKS)
   ) weight_fetch_queue (
       .clock,
-      .reset(unit_reset),
+      .reset(unit_resets[1]),
       .push(push && uses[1]),
       .room(room[1]),
       .push_command({number, header, tiling, reduction, weights}),
@@ -468,7 +481,7 @@ module kiln_command_processor #(
       .SCALES(1'b0)
   ) weight_load_queue (
       .clock,
-      .reset(unit_reset),
+      .reset(unit_resets[2]),
       .push(push && uses[2]),
       .room(room[2]),
       .push_command({number, header, tiling, reduction}),
@@ -486,7 +499,7 @@ module kiln_command_processor #(
       .SCALES(1'b0)
   ) array_queue (
       .clock,
-      .reset(unit_reset),
+      .reset(unit_resets[3]),
       .push(push && uses[3]),
       .room(room[3]),
       .push_command({number, first_block, header, tiling, reduction, region}),
@@ -504,7 +517,7 @@ module kiln_command_processor #(
       .SCALES(1'b0)
   ) depthwise_queue (
       .clock,
-      .reset(unit_reset),
+      .reset(unit_resets[4]),
       .push(push && uses[4]),
       .room(room[4]),
       .push_command({number, first_block, header, tiling, reduction, region}),
@@ -522,7 +535,7 @@ module kiln_command_processor #(
       .SCALES(1'b0)
   ) parameter_fetch_queue (
       .clock,
-      .reset(unit_reset),
+      .reset(unit_resets[5]),
       .push(push && uses[5]),
       .room(room[5]),
       .push_command({number, header, tiling, parameters}),
@@ -540,7 +553,7 @@ module kiln_command_processor #(
       .SCALES(BLOCKS)
   ) vector_queue (
       .clock,
-      .reset(unit_reset),
+      .reset(unit_resets[6]),
       .push(push && uses[6]),
       .room(room[6]),
       .push_command({number, slot, header, vector_tiling, loops, window, operand0, operand1,

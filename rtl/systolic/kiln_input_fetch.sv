@@ -5,10 +5,10 @@
 //   command     Stays at its port until command_ready, which comes with its last request.
 //   request     One for each word, or with tap packing one for each run of a word; a null request
 //               (0 bytes) if it is wholly outside the image. One request per cycle if the port
-//               takes them. The first request of an instruction comes in the cycle in which the
-//               command is available (with a wait_distance: and enough instructions are
-//               `finished`). The first request of a fill also waits for a free bank. Nothing else
-//               delays requests. If a fill has no position inside the image, its last null request
+//               takes them. The first request of an instruction comes two cycles after the one in
+//               which the command is available (with a wait_distance: but not before enough
+//               instructions are `finished`). The first request of a fill also waits for a free
+//               bank. Nothing else delays requests. If a fill has no position inside the image, its last null request
 //               is replaced by a read of one byte at `base`, which is discarded, so that no fill
 //               takes less than the memory's latency.
 //   write       In the cycle of the word (with tap packing: of its last run), to the address that
@@ -120,13 +120,34 @@ module kiln_input_fetch #(
   localparam logic [39:0] GROUP_BYTES = 40'(ARRAY_ROWS * CODE_BYTES);
   localparam logic [39:0] COLUMN_TILE_BYTES = 40'(ARRAY_COLUMNS * CODE_BYTES);
 
-  logic depthwise, packed_taps, joined_rows, scaled, fire;
+  logic depthwise, packed_taps, joined_rows, scaled;
   assign depthwise = command.header.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE;
   assign packed_taps = command.tiling.packing == kiln_systolic_pkg::PACKING_TAPS;
   // A row of the region is one run of words; otherwise each position is one.
   assign joined_rows = depthwise && command.image.joined;
   assign scaled = BLOCK_SIZE > 0 && command.header.input_blocks;
-  assign fire = request_valid && request_ready;
+
+  // ---- A request is worked out in three cycles: the walk's position and its sums, the part inside
+  // the image, and the request at the port. The walk is ahead of the port by up to two requests,
+  // but not in the next instruction.
+  logic walk;  // the walk moves to the next request
+  logic walked;  // the walk has passed the instruction's last request
+  logic sums_valid, sums_ready, part_valid, part_ready, fire;
+  assign fire       = request_valid && request_ready;
+  assign part_ready = !part_valid || fire;
+  assign sums_ready = !sums_valid || part_ready;
+  assign walk       = command_valid && !walked && sums_ready;
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      walked     <= 1'b0;
+      sums_valid <= 1'b0;
+      part_valid <= 1'b0;
+    end else begin
+      walked <= (walked || (visit_end && last_visit)) && !command_ready;
+      if (sums_ready) sums_valid <= walk;
+      if (part_ready) part_valid <= sums_valid;
+    end
+  end
 
   // ---- The visits that fetch inputs: one for all blocks if the inputs are resident, and one for
   // the column tiles of a depthwise fill.
@@ -191,7 +212,7 @@ module kiln_input_fetch #(
   logic [WORDS_BITS-1:0] words;  // words of a depthwise request
   logic [COUNT_BITS-1:0] words_before;  // words of the run before the request
   logic last_place, last_place_of_row, last_row, last_run, last_words, place_end, row_end;
-  assign place_end = fire && (packed_taps ? last_run : !depthwise || last_words);
+  assign place_end = walk && (packed_taps ? last_run : !depthwise || last_words);
   assign row_end = place_end && last_place_of_row;
   assign last_place = last_place_of_row && last_row;
   assign group_end = place_end && last_place;
@@ -269,7 +290,7 @@ module kiln_input_fetch #(
       .tap_row_bytes(command.image.tap_row_stride),
       .tap_column_bytes(command.image.tap_column_stride),
       .last_word(last_place),
-      .advance(fire && packed_taps),
+      .advance(walk && packed_taps),
       .lane(lane_in_rows),
       .entries(entries_in_rows),
       .last(last_run),
@@ -322,14 +343,14 @@ module kiln_input_fetch #(
       .rewind(1'b0),
       .advance({
         group_end && !last_group_of_fill, row_end && !last_row, place_end && !last_place_of_row,
-            fire && depthwise && !last_words
+            walk && depthwise && !last_words
       }),
       .steps({command.region.group_pitch[PLACE_BITS-1:0], command.region.row_pitch[PLACE_BITS-1:0],
           place_words, request_words}),
       .sum(bank_place)
   );
 
-  // ---- The request of this cycle.
+  // ---- The request at the walk's position.
   // The beginning of the request. `begins` counts from the first byte of the image's row, and
   // `place_address` is the address of that byte.
   logic row_inside, column_inside;
@@ -367,7 +388,7 @@ module kiln_input_fetch #(
       .padding(words_outside),
       .limited(joined_rows && row_inside && !right_of_image),
       .limit(left_of_image ? -begins : row_bytes - begins),
-      .advance(fire && depthwise),
+      .advance(walk && depthwise),
       .place(words_before),
       .words,
       .last(last_words)
@@ -384,52 +405,93 @@ module kiln_input_fetch #(
     else codes = last_group ? LANE_BITS'(command.reduction.last_group_rows) : ROW_LANES;
   end
 
-  // The part of the request inside the image. A joined run of packed taps may be partly inside: it
-  // is cut to the bytes of the row.
-  logic cut_empty;
-  logic signed [39:0] ends, cut_begins, cut_ends;
-  assign ends = begins + 40'(codes) * 40'(CODE_BYTES);
-  always_comb begin
-    cut_begins = begins;
-    cut_ends = ends;
-    if (packed_taps && command.image.joined) begin
-      if (begins < 0) cut_begins = '0;
-      if (ends > $signed(row_bytes)) cut_ends = row_bytes;
-      cut_empty = cut_ends <= cut_begins;
-    end else begin
-      cut_empty = depthwise ? words_outside : !column_inside;
-    end
-  end
-  logic none, only_padding, touched;
-  // bytes before the part inside the image, and bytes inside
-  logic [BYTES_BITS-1:0] skipped, bytes;
-  assign none = !row_inside || cut_empty;
-  assign skipped = BYTES_BITS'(cut_begins - begins);
-  assign bytes = BYTES_BITS'(cut_ends - cut_begins);
-
-  logic [39:0] inside_address;
-  assign inside_address = place_address + cut_begins;
-
   logic last_of_word, last_of_fill;
-  logic [LANE_BITS-1:0] first_lane, valid_lanes;
   assign last_of_word = !packed_taps || last_run;
   assign last_of_fill = (depthwise ? last_words : last_of_word) && last_place && last_group_of_fill;
-  assign only_padding = last_of_fill && none && !touched;
-  // For a depthwise request, the number of words less one replaces the first lane, which is 0.
-  assign first_lane = depthwise ? LANE_BITS'(words) - LANE_BITS'(1) :
-      (packed_taps ? run_lane : '0) + LANE_BITS'(skipped / BYTES_BITS'(CODE_BYTES));
-  assign valid_lanes = none ? '0 : LANE_BITS'(bytes / BYTES_BITS'(CODE_BYTES));
+
+  // Without tap packing, a request is wholly inside the image or outside.
+  logic outside_image;
+  assign outside_image = !row_inside ||
+      (packed_taps ? !command.image.joined && !column_inside : depthwise ? words_outside :
+      !column_inside);
+
+  logic signed [39:0] sums_begins;
+  logic [39:0] sums_place_address;
+  logic [LANE_BITS-1:0] sums_codes, sums_lane;
+  logic [PLACE_BITS-1:0] sums_bank_place;
+  logic sums_outside, sums_last_of_word, sums_last_of_fill, sums_last;
   always_ff @(posedge clock) begin
-    if (reset || fill_end) touched <= 1'b0;
-    else if (fire && !none) touched <= 1'b1;
+    if (sums_ready) begin
+      sums_begins        <= begins;
+      sums_place_address <= place_address;
+      sums_codes         <= codes;
+      // For a depthwise request, the number of words less one replaces the first lane, which is 0.
+      sums_lane          <= depthwise ? LANE_BITS'(words) - LANE_BITS'(1) :
+          packed_taps ? run_lane : '0;
+      sums_bank_place    <= bank_place;
+      sums_outside       <= outside_image;
+      sums_last_of_word  <= last_of_word;
+      sums_last_of_fill  <= last_of_fill;
+      sums_last          <= visit_end && last_visit;
+    end
   end
 
-  assign request_address = only_padding ? command.image.base : inside_address;
-  // Without a command the address is undefined, and the address guard must not report it.
-  assign request_bytes = !command_valid ? '0 : only_padding ? BYTES_BITS'(1) : none ? '0 : bytes;
+  // ---- The part of the request inside the image. A joined run of packed taps may be partly
+  // inside: it is cut to the bytes of the row.
+  logic cut, cut_empty;
+  logic signed [39:0] ends, cut_begins, cut_ends;
+  assign cut  = packed_taps && command.image.joined;
+  assign ends = sums_begins + 40'(sums_codes) * 40'(CODE_BYTES);
+  always_comb begin
+    cut_begins = sums_begins;
+    cut_ends   = ends;
+    if (cut) begin
+      if (sums_begins < 0) cut_begins = '0;
+      if (ends > $signed(row_bytes)) cut_ends = row_bytes;
+    end
+    cut_empty = cut && cut_ends <= cut_begins;
+  end
+
+  // Bytes before the part inside the image, and bytes inside.
+  logic [BYTES_BITS-1:0] skipped, inside_bytes;
+  assign skipped = BYTES_BITS'(cut_begins - sums_begins);
+  assign inside_bytes = BYTES_BITS'(cut_ends - cut_begins);
+
+  logic [39:0] part_address;
+  logic [BYTES_BITS-1:0] part_bytes;
+  logic [LANE_BITS-1:0] part_lane;
+  logic [PLACE_BITS-1:0] part_bank_place;
+  logic part_empty, part_last_of_word, part_last_of_fill, part_last;
+  always_ff @(posedge clock) begin
+    if (part_ready) begin
+      part_address      <= sums_place_address + cut_begins;
+      part_bytes        <= inside_bytes;
+      part_lane         <= sums_lane + LANE_BITS'(skipped / BYTES_BITS'(CODE_BYTES));
+      part_bank_place   <= sums_bank_place;
+      part_empty        <= sums_outside || cut_empty;
+      part_last_of_word <= sums_last_of_word;
+      part_last_of_fill <= sums_last_of_fill;
+      part_last         <= sums_last;
+    end
+  end
+
+  // ---- The request of this cycle.
+  logic only_padding, touched;
+  logic [LANE_BITS-1:0] valid_lanes;
+  assign only_padding = part_last_of_fill && part_empty && !touched;
+  assign valid_lanes = part_empty ? '0 : LANE_BITS'(part_bytes / BYTES_BITS'(CODE_BYTES));
+  always_ff @(posedge clock) begin
+    if (reset || (fire && part_last_of_fill)) touched <= 1'b0;
+    else if (fire && !part_empty) touched <= 1'b1;
+  end
+
+  assign request_address = only_padding ? command.image.base : part_address;
+  // Without a request the address is undefined, and the address guard must not report it.
+  assign request_bytes =
+      !part_valid ? '0 : only_padding ? BYTES_BITS'(1) : part_empty ? '0 : part_bytes;
   assign request_tag = TAG_BITS'({
-    scaled, depthwise, last_of_fill, last_of_word, bank_place, first_lane, valid_lanes,
-        command.image.pad_code[INPUT_BITS-1:0]
+    scaled, depthwise, part_last_of_fill, part_last_of_word, part_bank_place, part_lane,
+        valid_lanes, command.image.pad_code[INPUT_BITS-1:0]
   });
 
   // ---- The conditions for a request.
@@ -440,9 +502,9 @@ module kiln_input_fetch #(
       kiln_systolic_pkg::INDEX_BITS'(command.number - finished) <
           kiln_systolic_pkg::INDEX_BITS'(command.header.wait_distance);
   assign bank_there = in_fill || (depthwise ? depthwise_free : array_free) != '0;
-  assign may_request = command_valid && earlier_finished && bank_there;
+  assign may_request = part_valid && earlier_finished && bank_there;
   assign request_valid = may_request && (!scaled || scale_request_ready);
-  assign command_ready = visit_end && last_visit;
+  assign command_ready = fire && part_last;
   assign port_done = !asked || request_ready;
   assign array_takes = fire && !in_fill && !depthwise;
   assign depthwise_takes = fire && !in_fill && depthwise;
@@ -453,7 +515,7 @@ module kiln_input_fetch #(
       array_free     <= 2'd2;
       depthwise_free <= 2'd2;
     end else begin
-      if (fire) in_fill <= !fill_end;
+      if (fire) in_fill <= !part_last_of_fill;
       asked          <= fire || (asked && !request_ready);
       array_free     <= array_free + 2'(array_released) - 2'(array_takes);
       depthwise_free <= depthwise_free + 2'(depthwise_released) - 2'(depthwise_takes);
@@ -592,18 +654,26 @@ module kiln_input_fetch #(
         .sum(scale_block_offset)
     );
 
+    logic [39:0] sums_scale_address, part_scale_address;
+    always_ff @(posedge clock) begin
+      if (sums_ready) begin
+        sums_scale_address <= command_scales.base + scale_block_offset +
+            command_scales.row_origin + scale_row_offset + command_scales.column_origin +
+            scale_column_offset;
+      end
+      if (part_ready) part_scale_address <= sums_scale_address;
+    end
+
     logic request_bank, word_bank, word_ends, word_inside;
     always_ff @(posedge clock) begin
       if (reset) request_bank <= 1'b0;
-      else if (fill_end && !depthwise) request_bank <= !request_bank;
+      else if (fire && part_last_of_fill && !depthwise) request_bank <= !request_bank;
     end
     assign scale_request_valid = may_request && scaled && request_ready;
-    assign scale_request_address = command_scales.base + scale_block_offset +
-        command_scales.row_origin + scale_row_offset + command_scales.column_origin +
-        scale_column_offset;
-    assign scale_request_bytes = none ? '0 : SCALE_BYTES_BITS'(SCALE_BYTES);
+    assign scale_request_address = part_scale_address;
+    assign scale_request_bytes = part_empty ? '0 : SCALE_BYTES_BITS'(SCALE_BYTES);
     assign scale_request_tag =
-        {request_bank, last_of_fill, !none, bank_place[ARRAY_PLACE_BITS-1:0]};
+        {request_bank, part_last_of_fill, !part_empty, part_bank_place[ARRAY_PLACE_BITS-1:0]};
 
     assign {word_bank, word_ends, word_inside, scale_write_address} = scale_word_tag;
     assign scale_write_enable = scale_word_valid;

@@ -248,6 +248,7 @@ module kiln_systolic #(
 
   // ---- Control unit
   logic unit_reset, port_reset, ports_idle, port_fault, range_fault;
+  logic [6:0] unit_resets;  // of input fetch, weight fetch, weight loader, array, ...
   logic [INDEX_BITS-1:0] vector_done;
   logic input_fetch_command_valid, input_fetch_command_ready;
   kiln_systolic_pkg::input_fetch_command_t input_fetch_command;
@@ -298,6 +299,7 @@ module kiln_systolic #(
       .*
   );
   assign running = !unit_reset;
+  wire unused_resets = &{1'b0, unit_resets};  // of units that the machine lacks
 
   // ---- Bus turns of a shared bus: program, inputs, weights, operands. Results need no turn,
   // because they are the only user of the write channels.
@@ -407,7 +409,7 @@ module kiln_systolic #(
       .SCALE_BITS               (SCALE_BITS)
   ) input_fetch (
       .clock                  (clock),
-      .reset                  (unit_reset),
+      .reset                  (unit_resets[0]),
       .command_valid          (input_fetch_command_valid),
       .command_ready          (input_fetch_command_ready),
       .command                (input_fetch_command),
@@ -522,7 +524,7 @@ module kiln_systolic #(
       .SCALE_BITS         (SCALE_BITS)
   ) weight_fetch (
       .clock                 (clock),
-      .reset                 (unit_reset),
+      .reset                 (unit_resets[1]),
       .command_valid         (weight_fetch_command_valid),
       .command_ready         (weight_fetch_command_ready),
       .command               (weight_fetch_command),
@@ -641,7 +643,7 @@ module kiln_systolic #(
       .ACCUMULATION_BUFFER_WORDS(ACCUMULATION_BUFFER_WORDS),
       .ACCUMULATION_BUFFER_BANKS(ACCUMULATION_BUFFER_BANKS)
   ) array (
-      .reset             (unit_reset),
+      .reset             (unit_resets[3]),
       .load_command_valid(weight_load_command_valid),
       .load_command_ready(weight_load_command_ready),
       .load_command      (weight_load_command),
@@ -680,7 +682,7 @@ module kiln_systolic #(
         .USER_UNIT                (USER_UNIT)
     ) depthwise (
         .clock                (clock),
-        .reset                (unit_reset),
+        .reset                (unit_resets[4]),
         .command_valid        (depthwise_command_valid),
         .command_ready        (depthwise_command_ready),
         .command              (depthwise_command),
@@ -786,7 +788,7 @@ module kiln_systolic #(
       .PARAMETER_BUFFER_WORDS(PARAMETER_BUFFER_WORDS)
   ) parameter_fetch (
       .clock          (clock),
-      .reset          (unit_reset),
+      .reset          (unit_resets[5]),
       .command_valid  (parameter_fetch_command_valid),
       .command_ready  (parameter_fetch_command_ready),
       .command        (parameter_fetch_command),
@@ -929,7 +931,7 @@ module kiln_systolic #(
       .SCALE_FORMAT             (SCALE_FORMAT)
   ) vector (
       .clock                  (clock),
-      .reset                  (unit_reset),
+      .reset                  (unit_resets[6]),
       .command_valid          (vector_command_valid),
       .command_ready          (vector_command_ready),
       .command                (vector_command),

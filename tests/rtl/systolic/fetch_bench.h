@@ -64,6 +64,7 @@ uint32_t LaneOf(const Port& word, size_t lane, size_t bits) {
 
 // Drives one fetch unit. Unit provides the Model and knows its ports:
 //   kBuffers, kBanks                  number of buffers it fills, and the banks of each
+//   kRequestCycles                    cycles from an available command to its first request
 //   SetWait(model, count)             the instruction count that a command waits for
 //   SetReleased(model, buffer, on)    token of a bank that is free again
 //   Filled(model, buffer)             token of a bank that is full
@@ -124,7 +125,7 @@ class FetchBench {
       const bool scales_busy = !scales_to_come_.empty();
       Buffer* buffer = done ? nullptr : &buffers_[static_cast<size_t>(fills[fill].buffer)];
       const bool no_bank = !done && request == 0 && buffer->free_banks == 0;
-      bool expected = there && counts && !no_bank;
+      bool expected = there && cycle_ >= offered + Unit::kRequestCycles && counts && !no_bank;
       if (expected && scales_busy && WaitsForScales(fills[fill], request)) expected = false;
       const ScaleRequests* scales = expected ? ScalesBeside(fills[fill], request) : nullptr;
       if (scales != nullptr && !scale_port_.Ready()) expected = false;  // both go out together

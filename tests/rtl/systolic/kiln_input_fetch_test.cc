@@ -31,6 +31,7 @@ struct InputFetch {
   static constexpr size_t kScaleBytes = kScales ? 1 : 0;
   static int64_t ScaleRequestBytes(const Model& unit) { return unit.scale_request_bytes; }
   static constexpr int kBuffers = 2, kBanks = 2;  // the array's buffer, the depthwise unit's
+  static constexpr int64_t kRequestCycles = 2;
   static void SetWait(Model& unit, uint16_t count) { unit.finished = count; }
   static void SetReleased(Model& unit, int buffer, bool on) {
     (buffer == 0 ? unit.array_released : unit.depthwise_released) = on;

@@ -66,6 +66,7 @@ template <typename M>
 struct ParameterFetch {
   using Model = M;
   static constexpr int kBuffers = 1, kBanks = 1;
+  static constexpr int64_t kRequestCycles = 0;
   static constexpr size_t kScaleBytes = 0;
   static void SetWait(Model& unit, uint16_t count) { unit.vector_done = count; }
   static void SetReleased(Model& unit, int /*buffer*/, bool on) { unit.released = on; }

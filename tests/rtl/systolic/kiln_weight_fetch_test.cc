@@ -30,6 +30,7 @@ struct WeightFetch {
   static constexpr size_t kScaleBytes = kScales ? 1 : 0;
   static int64_t ScaleRequestBytes(const Model& /*unit*/) { return kScaleBytes; }
   static constexpr int kBuffers = 2, kBanks = 2;  // the array's buffer, the depthwise unit's
+  static constexpr int64_t kRequestCycles = 0;
   static void SetWait(Model& unit, uint16_t count) { unit.finished = count; }
   static void SetReleased(Model& unit, int buffer, bool on) {
     (buffer == 0 ? unit.array_released : unit.depthwise_released) = on;

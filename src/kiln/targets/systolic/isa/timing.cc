@@ -408,9 +408,10 @@ int64_t LeastWeightFetchCycles(const Instruction& instruction, const Config& con
 
 namespace {
 
-// The cycles at which resources become free; all start at 0.
+// The cycles at which resources become free. Input fetch begins with its first request.
 struct Clock {
-  int64_t input_fetch = 0, weight_fetch = 0, weight_load = 0, shadow = 0, array = 0, depthwise = 0;
+  int64_t input_fetch = kInputRequestCycles;
+  int64_t weight_fetch = 0, weight_load = 0, shadow = 0, array = 0, depthwise = 0;
   int64_t parameter_fetch = 0, parameter_buffer = 0, vector = 0;
   int64_t finished = 0;
 };

@@ -118,6 +118,9 @@ int64_t ProgramCycles(const Instruction& instruction, const Config& config);
 // Cycles from the cycle in which a unit finishes an instruction to the one in which the next
 // instruction is in the freed queue entry.
 inline constexpr int64_t kCommandRoomCycles = 1;
+// Cycles from the one in which an instruction is available to input fetch to its first request:
+// addresses are added and cut to the image.
+inline constexpr int64_t kInputRequestCycles = 2;
 
 }  // namespace kiln::systolic
 

@@ -74,9 +74,16 @@ struct CommandQueue {
   CommandQueue(Simulator& simulator, int depth)
       : queue(simulator, static_cast<size_t>(depth)), done(simulator), simulator_(simulator) {}
   Queue<size_t> queue;
-  int64_t sent = 0;
+  std::vector<int64_t> sent_at;
   Counter done;
   std::vector<int64_t> done_at;
+
+  int64_t sent() const { return std::ssize(sent_at); }
+  // Returns the cycle from which the unit has had the instruction that it has not finished.
+  int64_t AvailableSince() const {
+    const size_t n = done_at.size();
+    return n == 0 ? sent_at[n] : std::max(sent_at[n], done_at[n - 1]);
+  }
 
   // Records that the unit has finished its first instruction, which frees the instruction's entry.
   void Done() {
@@ -220,7 +227,7 @@ class Machine {
       for (int u = 0; u < kUnits; ++u) {
         if (!UsesUnit(*prepared_[i].instruction, static_cast<Unit>(u))) continue;
         CommandQueue& queue = *commands_[static_cast<size_t>(u)];
-        const int64_t done = queue.sent + 1 - config_.command_queue_depth;
+        const int64_t done = queue.sent() + 1 - config_.command_queue_depth;
         if (done <= 0) continue;
         co_await queue.done.AtLeast(done);
         room = std::max(room, queue.done_at[static_cast<size_t>(done - 1)] + kCommandRoomCycles);
@@ -231,7 +238,7 @@ class Machine {
       for (int u = 0; u < kUnits; ++u) {
         if (!UsesUnit(*prepared_[i].instruction, static_cast<Unit>(u))) continue;
         CommandQueue& queue = *commands_[static_cast<size_t>(u)];
-        ++queue.sent;
+        queue.sent_at.push_back(simulator_.now());
         co_await queue.queue.Push(i);
       }
     }
@@ -341,6 +348,8 @@ class Machine {
           const int64_t since = simulator_.now();
           co_await buffer.released.AtLeast(k - 1);
           recorder_.Stall(kInputFetch, kInputBankFull, since);
+          co_await simulator_.WaitUntil(commands_[kInputFetch]->AvailableSince() +
+                                        kInputRequestCycles);
           const int64_t before = memory_.bytes_read;
           FillInputs(in, config_, NumbersOf(in), p.geometry, visit, first, end, memory_,
                      buffer.bank(k));
