@@ -50,15 +50,14 @@ module kiln_operand_fetch #(
     input  logic [ADDRESS_BITS-1:0] operand1_address,
     input  logic [ADDRESS_BITS-1:0] operand2_address,
     input  logic [ADDRESS_BITS-1:0] target_address,
+    // The window's position at operand0_address and operand0_scale_address (kiln_window_begin).
     input  logic signed [31:0] window_y,
     input  logic signed [31:0] window_x,
-    input  logic [ADDRESS_BITS-1:0] window_row_offset,
-    input  logic [ADDRESS_BITS-1:0] window_column_offset,
+    input  logic [23:0] window_tap_y,
+    input  logic [23:0] window_tap_x,
     input  logic [ADDRESS_BITS-1:0] operand0_scale_address,  // address of the word's first scale
     input  logic [ADDRESS_BITS-1:0] operand1_scale_address,
     input  logic [ADDRESS_BITS-1:0] operand2_scale_address,
-    input  logic [ADDRESS_BITS-1:0] window_scale_row_offset,
-    input  logic [ADDRESS_BITS-1:0] window_scale_column_offset,
     output logic slot_begin,
     output logic slot_end,
     output logic [31:0] slot_cycles,
@@ -144,7 +143,7 @@ module kiln_operand_fetch #(
   end
 
   // The current position of a window.
-  logic windowed, clamp_y, clamp_x, outside, none, more_x, more_y;
+  logic windowed, outside, none, more_x, more_y;
   logic signed [31:0] y, x, y_now, x_now;
   logic [31:0] first_x, first_x_now;
   logic [23:0] tap_y, tap_x, first_tap_x, tap_y_now, tap_x_now, first_tap_x_now;
@@ -154,8 +153,6 @@ module kiln_operand_fetch #(
   logic first_place, first_place_now;
 
   assign windowed = command.header.window && operand == 2'd0;
-  assign clamp_y  = window_y < 0 && command.window.dilation_y == 24'd1;
-  assign clamp_x  = window_x < 0 && command.window.dilation_x == 24'd1;
   always_comb begin
     y_now             = y;
     x_now             = x;
@@ -168,17 +165,15 @@ module kiln_operand_fetch #(
     address_now       = address;
     first_place_now   = first_place;
     if (operand_begins_now) begin
-      y_now           = clamp_y ? '0 : window_y;
-      x_now           = clamp_x ? '0 : window_x;
-      tap_y_now       = clamp_y ? 24'(-window_y) : '0;
-      tap_x_now       = clamp_x ? 24'(-window_x) : '0;
-      first_x_now     = x_now;
-      first_tap_x_now = tap_x_now;
-      row_address_now = first_address;
-      if (windowed && !clamp_y) row_address_now = row_address_now + window_row_offset;
-      if (windowed && !clamp_x) row_address_now = row_address_now + window_column_offset;
-      place_address_now = row_address_now;
-      address_now       = row_address_now;
+      y_now             = window_y;
+      x_now             = window_x;
+      tap_y_now         = window_tap_y;
+      tap_x_now         = window_tap_x;
+      first_x_now       = window_x;
+      first_tap_x_now   = window_tap_x;
+      row_address_now   = first_address;
+      place_address_now = first_address;
+      address_now       = first_address;
       first_place_now   = 1'b1;
     end
     outside = windowed && (y_now < 0 || x_now < 0);
@@ -297,8 +292,7 @@ module kiln_operand_fetch #(
     assign scale_request_address = '0;
     assign scale_request_tag     = '0;
     wire unused_scales = &{1'b0, command_scales, operand0_scale_address, operand1_scale_address,
-        operand2_scale_address, window_scale_row_offset, window_scale_column_offset,
-        scale_request_ready};
+        operand2_scale_address, scale_request_ready};
   end else begin : g_scales
     logic scaled, first_asks, first_sent;
     logic [ADDRESS_BITS-1:0] first, row, row_now, place_at, place_at_now, next_row;
@@ -311,10 +305,8 @@ module kiln_operand_fetch #(
       row_now      = row;
       place_at_now = place_at;
       if (operand_begins_now) begin
-        row_now = first;
-        if (windowed && !clamp_y) row_now = row_now + window_scale_row_offset;
-        if (windowed && !clamp_x) row_now = row_now + window_scale_column_offset;
-        place_at_now = row_now;
+        row_now      = first;
+        place_at_now = first;
       end
       next_row = row_now + (y_now < 0 ? command_scales.operand0.tap_row_stride : '0) +
           (x_now < 0 ? command_scales.operand0.tap_column_stride : '0);

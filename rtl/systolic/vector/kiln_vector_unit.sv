@@ -8,7 +8,8 @@
 //
 //   command                      Stays until the unit has finished with it: command_ready is high
 //                                in the last cycle of its busy time. The unit starts in the cycle
-//                                in which the command is available and it waits for nothing.
+//                                after the one in which the command is available, if it waits for
+//                                nothing.
 //                                stage_write comes before the command of its slot.
 //   array_done, depthwise_done   Pulses: one more block can be drained, from the next cycle on.
 //   parameters_ready             Pulse: one more set of channel parameters can be used, from the
@@ -228,18 +229,19 @@ module kiln_vector_unit #(
   logic block_accumulators, block_parameters, block_order, block_earlier;
   logic [15:0] leaving;  // cycles until all words have left the unit
   logic leaves_lanes_early;  // the next block's words would leave the lanes before those in them
-  logic sequencer_takes_parameters, sequencer_releases_parameters;
+  logic listed_takes_parameters, listed_releases_parameters;
 
   assign block_earlier      = !drain && command.header.wait_distance != '0 &&
       INDEX_BITS'(command.number - finished) >= INDEX_BITS'(command.header.wait_distance);
   assign block_accumulators = drain &&
       (command.header.opcode == kiln_systolic_pkg::OPCODE_MATRIX ? array_blocks == '0 :
       depthwise_blocks == '0);
-  assign takes_parameters   = drain && sequencer_takes_parameters;
+  // An instruction's first block takes parameters.
+  assign takes_parameters   = drain && (!there || listed_takes_parameters);
   assign block_parameters   = takes_parameters && parameter_sets == '0;
   assign block_order        =
       leaving > command.loops.depth || leaves_lanes_early || !completion_room;
-  assign block_start = command_valid && !block_running && !block_earlier && !block_accumulators &&
+  assign block_start = there && !block_running && !block_earlier && !block_accumulators &&
       !block_parameters && !block_order;
   assign working            = (block_running || block_start) && !listed;
   assign busy               = block_running || block_start;
@@ -256,7 +258,9 @@ module kiln_vector_unit #(
       activity.bytes_written = ACTIVITY_BITS'(write_request_bytes);
   end
 
-  // ---- The words of the instruction.
+  // ---- The words of the instruction. A word is listed in the cycle before its slot may begin.
+  logic there;  // a word is listed
+  logic list, all_listed;
   logic [2:0] listed_reads;
   logic listed_to_memory;
   logic [15:0] listed_gap;
@@ -264,20 +268,32 @@ module kiln_vector_unit #(
   logic [kiln_vector_pkg::PLACE_BITS-1:0] nothing_place;
   logic [31:0] slot_cycles;
   logic [15:0] slot_beats;
-  logic [COUNT_LANE_BITS-1:0] listed_lanes;
-  logic [ADDRESS_BITS-1:0] operand0_address, operand1_address, operand2_address, window_row_offset,
-      window_column_offset;
+  logic [ADDRESS_BITS-1:0] operand0_address, operand1_address, operand2_address;
   logic signed [31:0] window_y, window_x;
-  logic [ACCUMULATION_ADDRESS_BITS-1:0] listed_accumulator;
+  logic [23:0] window_tap_y, window_tap_x;
   logic room;
   logic [kiln_vector_pkg::PLACE_BITS-1:0] slot_place;
   kiln_vector_pkg::word_t listed_word;
   logic [ADDRESS_BITS-1:0] operand0_scale_address, operand1_scale_address, operand2_scale_address,
       target_scale_address;
-  logic [ADDRESS_BITS-1:0] window_scale_row_offset, window_scale_column_offset;
   logic listed_last_of_scale;
-  assign listed_word.lanes       = kiln_vector_pkg::LANE_BITS'(listed_lanes);
-  assign listed_word.accumulator = 24'(listed_accumulator);
+
+  // What the sequencer says of the word to list next.
+  logic [2:0] next_reads;
+  logic next_to_memory, next_last_of_instruction, next_last_of_scale, next_takes_parameters,
+      next_releases_parameters;
+  logic [15:0] next_gap;
+  logic [COUNT_LANE_BITS-1:0] next_lanes;
+  logic [ACCUMULATION_ADDRESS_BITS-1:0] next_accumulator;
+  kiln_vector_pkg::word_t next_word;
+  assign next_word.lanes       = kiln_vector_pkg::LANE_BITS'(next_lanes);
+  assign next_word.accumulator = 24'(next_accumulator);
+  logic [ADDRESS_BITS-1:0] next_operand0, next_operand1, next_operand2, next_row_offset,
+      next_column_offset, next_operand0_scale, next_operand1_scale, next_operand2_scale,
+      next_target_scale, next_scale_row_offset, next_scale_column_offset;
+  logic signed [31:0] next_window_y, next_window_x, begin_y, begin_x;
+  logic [23:0] begin_tap_y, begin_tap_x;
+  logic skips_rows, skips_columns, begins_below, begins_right;
 
   kiln_vector_sequencer #(
       .LANES(LANES),
@@ -289,38 +305,87 @@ module kiln_vector_unit #(
       .reset,
       .command,
       .command_scales,
-      .step(slot_end),
-      .word_pass(listed_word.pass),
-      .word_reads(listed_reads),
-      .word_to_memory(listed_to_memory),
-      .word_gap(listed_gap),
-      .word_row(listed_word.row),
-      .word_lanes(listed_lanes),
-      .word_first_of_row(listed_word.first_of_row),
-      .word_last_of_row(listed_word.last_of_row),
-      .word_last_of_block(listed_word.last_of_block),
-      .word_last_of_instruction(listed_last_of_instruction),
-      .word_row_place(listed_word.row_place),
-      .word_accumulator(listed_accumulator),
-      .word_column(listed_word.column),
-      .operand0_address,
-      .operand1_address,
-      .operand2_address,
-      .target_address(listed_word.target),
-      .window_y,
-      .window_x,
-      .window_row_offset,
-      .window_column_offset,
-      .operand0_scale_address,
-      .operand1_scale_address,
-      .operand2_scale_address,
-      .target_scale_address,
-      .window_scale_row_offset,
-      .window_scale_column_offset,
-      .word_last_of_scale(listed_last_of_scale),
-      .block_takes_parameters(sequencer_takes_parameters),
-      .block_releases_parameters(sequencer_releases_parameters)
+      .step(list),
+      .word_pass(next_word.pass),
+      .word_reads(next_reads),
+      .word_to_memory(next_to_memory),
+      .word_gap(next_gap),
+      .word_row(next_word.row),
+      .word_lanes(next_lanes),
+      .word_first_of_row(next_word.first_of_row),
+      .word_last_of_row(next_word.last_of_row),
+      .word_last_of_block(next_word.last_of_block),
+      .word_last_of_instruction(next_last_of_instruction),
+      .word_row_place(next_word.row_place),
+      .word_accumulator(next_accumulator),
+      .word_column(next_word.column),
+      .operand0_address(next_operand0),
+      .operand1_address(next_operand1),
+      .operand2_address(next_operand2),
+      .target_address(next_word.target),
+      .window_y(next_window_y),
+      .window_x(next_window_x),
+      .window_row_offset(next_row_offset),
+      .window_column_offset(next_column_offset),
+      .operand0_scale_address(next_operand0_scale),
+      .operand1_scale_address(next_operand1_scale),
+      .operand2_scale_address(next_operand2_scale),
+      .target_scale_address(next_target_scale),
+      .window_scale_row_offset(next_scale_row_offset),
+      .window_scale_column_offset(next_scale_column_offset),
+      .word_last_of_scale(next_last_of_scale),
+      .block_takes_parameters(next_takes_parameters),
+      .block_releases_parameters(next_releases_parameters)
   );
+  kiln_window_begin begin_window (
+      .command_window(command.window),
+      .window_y(next_window_y),
+      .window_x(next_window_x),
+      .y(begin_y),
+      .x(begin_x),
+      .tap_y(begin_tap_y),
+      .tap_x(begin_tap_x),
+      .skips_rows,
+      .skips_columns
+  );
+  assign begins_below = command.header.window && !skips_rows;
+  assign begins_right = command.header.window && !skips_columns;
+
+  // The next word is listed when the slot of the one before ends, but none of the next instruction.
+  assign list = command_valid && !all_listed && (!there || slot_end);
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      there      <= 1'b0;
+      all_listed <= 1'b0;
+    end else begin
+      there      <= list || (there && !slot_end);
+      all_listed <= (all_listed || (list && next_last_of_instruction)) && !instruction_end;
+    end
+    if (list) begin
+      listed_word                <= next_word;
+      listed_reads               <= next_reads;
+      listed_to_memory           <= next_to_memory;
+      listed_gap                 <= next_gap;
+      listed_last_of_instruction <= next_last_of_instruction;
+      listed_last_of_scale       <= next_last_of_scale;
+      listed_takes_parameters    <= next_takes_parameters;
+      listed_releases_parameters <= next_releases_parameters;
+      operand0_address           <= next_operand0 + (begins_below ? next_row_offset : '0) +
+          (begins_right ? next_column_offset : '0);
+      operand1_address           <= next_operand1;
+      operand2_address           <= next_operand2;
+      window_y                   <= begin_y;
+      window_x                   <= begin_x;
+      window_tap_y               <= begin_tap_y;
+      window_tap_x               <= begin_tap_x;
+      operand0_scale_address     <= next_operand0_scale +
+          (begins_below ? next_scale_row_offset : '0) +
+          (begins_right ? next_scale_column_offset : '0);
+      operand1_scale_address     <= next_operand1_scale;
+      operand2_scale_address     <= next_operand2_scale;
+      target_scale_address       <= next_target_scale;
+    end
+  end
 
   kiln_operand_fetch #(
       .LANES(LANES),
@@ -342,20 +407,18 @@ module kiln_vector_unit #(
       .reads(listed_reads),
       .to_memory(listed_to_memory),
       .gap(listed_gap),
-      .lanes(listed_lanes),
+      .lanes(listed_word.lanes[COUNT_LANE_BITS-1:0]),
       .operand0_address,
       .operand1_address,
       .operand2_address,
       .target_address(listed_word.target),
       .window_y,
       .window_x,
-      .window_row_offset,
-      .window_column_offset,
+      .window_tap_y,
+      .window_tap_x,
       .operand0_scale_address,
       .operand1_scale_address,
       .operand2_scale_address,
-      .window_scale_row_offset,
-      .window_scale_column_offset,
       .slot_begin,
       .slot_end,
       .slot_cycles,
@@ -462,7 +525,7 @@ module kiln_vector_unit #(
   assign last_block_now =
       slot_end && listed_word.last_of_block ? listed_last_of_instruction : last_block;
   assign releases_now   =
-      slot_end && listed_word.last_of_block ? sequencer_releases_parameters : releases;
+      slot_end && listed_word.last_of_block ? listed_releases_parameters : releases;
   assign instruction_end       = block_end && last_block_now;
   assign accumulation_released = block_end && drain;
   assign parameters_released   = block_end && drain && releases_now;
@@ -1134,6 +1197,8 @@ module kiln_vector_unit #(
     if (!reset) begin
       output_finds_room : assert (!arrives || !(waits || !taken) || unused_room);
       copies_agree : assert (advances == {STALLED_PARTS{advance}});
+      listed_word_has_command : assert (!there || command_valid);
+      running_block_has_word : assert (!working || there);
     end
   end
 `endif

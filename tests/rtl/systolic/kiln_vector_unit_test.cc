@@ -356,7 +356,8 @@ class Machine {
     const bool matrix = instruction.opcode == Opcode::kMatrix;
     const uint64_t begin = unit_.Cycle();
     Loader loader(instruction, config_, blocks);
-    int64_t free = static_cast<int64_t>(begin);  // when the unit has done with the block before
+    // When the first word is listed, or the unit has done with the block before.
+    int64_t free = static_cast<int64_t>(begin) + systolic::kFirstSlotCycles;
     int64_t finished = 0, parameters_there = 0;
     size_t drained = 0;
     std::deque<int64_t> accumulators_there;  // of blocks not yet drained
@@ -459,7 +460,8 @@ void RunsVectorInstructions(const AxiTiming& timing, bool exact, int programs, u
         << "program " << i << " of seed " << seed << "\n"
         << Print(c.instruction, config);
     if (exact) {
-      ASSERT_EQ(cycles, systolic::VectorInstructionTime(c.instruction.vector, config).finished)
+      ASSERT_EQ(cycles, systolic::kFirstSlotCycles +
+                            systolic::VectorInstructionTime(c.instruction.vector, config).finished)
           << "program " << i << " of seed " << seed << "\n"
           << Print(c.instruction, config);
     }
@@ -507,7 +509,8 @@ void RunsSequences(const AxiTiming& timing, bool exact, int sequences, uint64_t 
       const systolic::VectorTime time = VectorInstructionTime(c.instruction.vector, config);
       const int64_t depth = PipelineDepth(c.instruction.vector, config);
       const int64_t lane_depth = LaneDepth(c.instruction.vector, config);
-      int64_t start = std::max({free, left - depth, lanes_left - lane_depth});
+      int64_t start =
+          std::max({free + systolic::kFirstSlotCycles, left - depth, lanes_left - lane_depth});
       const size_t distance = c.instruction.wait_distance;
       if (distance > 0 && distance <= finished.size())
         start = std::max(start, finished[finished.size() - distance]);

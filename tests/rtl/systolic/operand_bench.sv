@@ -79,6 +79,23 @@ module operand_bench #(
     output logic [NUMBER-1:0] read_factor,
     output logic read_empty
 );
+  logic signed [31:0] begin_y, begin_x;
+  logic [23:0] begin_tap_y, begin_tap_x;
+  logic skips_rows, skips_columns, begins_below, begins_right;
+  kiln_window_begin begin_window (
+      .command_window(command.window),
+      .window_y,
+      .window_x,
+      .y(begin_y),
+      .x(begin_x),
+      .tap_y(begin_tap_y),
+      .tap_x(begin_tap_x),
+      .skips_rows,
+      .skips_columns
+  );
+  assign begins_below = command.header.window && !skips_rows;
+  assign begins_right = command.header.window && !skips_columns;
+
   kiln_operand_fetch #(
       .LANES(LANES),
       .OPERAND_PORT_BYTES(PORT_BYTES),
@@ -100,19 +117,20 @@ module operand_bench #(
       .to_memory(fetch_to_memory),
       .gap(fetch_gap),
       .lanes(fetch_lanes),
-      .operand0_address,
+      .operand0_address(operand0_address + (begins_below ? window_row_offset : '0) +
+          (begins_right ? window_column_offset : '0)),
       .operand1_address,
       .operand2_address,
       .target_address,
-      .window_y,
-      .window_x,
-      .window_row_offset,
-      .window_column_offset,
-      .operand0_scale_address,
+      .window_y(begin_y),
+      .window_x(begin_x),
+      .window_tap_y(begin_tap_y),
+      .window_tap_x(begin_tap_x),
+      .operand0_scale_address(operand0_scale_address +
+          (begins_below ? window_scale_row_offset : '0) +
+          (begins_right ? window_scale_column_offset : '0)),
       .operand1_scale_address,
       .operand2_scale_address,
-      .window_scale_row_offset,
-      .window_scale_column_offset,
       .slot_begin,
       .slot_end,
       .slot_cycles,

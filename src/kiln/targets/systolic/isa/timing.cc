@@ -408,11 +408,12 @@ int64_t LeastWeightFetchCycles(const Instruction& instruction, const Config& con
 
 namespace {
 
-// The cycles at which resources become free. Input fetch begins with its first request.
+// The cycles at which resources become free. Input fetch begins with its first request, the vector
+// unit with its first slot.
 struct Clock {
   int64_t input_fetch = kInputRequestCycles;
   int64_t weight_fetch = 0, weight_load = 0, shadow = 0, array = 0, depthwise = 0;
-  int64_t parameter_fetch = 0, parameter_buffer = 0, vector = 0;
+  int64_t parameter_fetch = 0, parameter_buffer = 0, vector = kFirstSlotCycles;
   int64_t finished = 0;
 };
 
@@ -631,7 +632,7 @@ int64_t EstimateCycles(const Instruction& instruction, const Config& config, int
     case Opcode::kEnd:
       return 0;
     case Opcode::kVector:
-      return VectorInstructionTime(instruction.vector, config).finished;
+      return kFirstSlotCycles + VectorInstructionTime(instruction.vector, config).finished;
     case Opcode::kMatrix:
     case Opcode::kDepthwise:
       return Estimator(instruction, config).Run(enough);

@@ -121,6 +121,9 @@ inline constexpr int64_t kCommandRoomCycles = 1;
 // Cycles from the one in which an instruction is available to input fetch to its first request:
 // addresses are added and cut to the image.
 inline constexpr int64_t kInputRequestCycles = 2;
+// Cycles from the one in which an instruction is available to the vector unit to the first slot:
+// the first word is listed.
+inline constexpr int64_t kFirstSlotCycles = 1;
 
 }  // namespace kiln::systolic
 

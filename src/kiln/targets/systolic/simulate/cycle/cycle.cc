@@ -641,7 +641,7 @@ class Machine {
           co_await finished_.AtLeast(AwaitedBy(in, i));
           recorder_.Stall(kVectorUnit, kEarlierInstruction, since);
         }
-        co_await simulator_.WaitUntil(WordsInOrder(in.vector));
+        co_await simulator_.WaitUntil(VectorReady(in.vector));
         if (config_.shared_bus) {
           co_await AskForWords(VectorWords(in, config_), in.vector, &time);
         } else {
@@ -665,7 +665,7 @@ class Machine {
           co_await parameters_ready_.Pop();
           recorder_.Stall(kVectorUnit, kNoChannelParameters, since);
         }
-        co_await simulator_.WaitUntil(WordsInOrder(in.vector));
+        co_await simulator_.WaitUntil(VectorReady(in.vector));
         if (config_.shared_bus) {
           co_await AskForWords(VectorWords(in, config_, visit), in.vector, &time);
         } else {
@@ -687,11 +687,12 @@ class Machine {
     }
   }
 
-  // Returns the cycle from which words may enter the lanes so that they leave the lanes and the
-  // unit in order, regardless of their depth.
-  int64_t WordsInOrder(const VectorProgram& program) const {
-    return std::max(lanes_left_ - LaneDepth(program, config_),
-                    output_left_ - PipelineDepth(program, config_));
+  // Returns the cycle from which the vector unit may begin a block: its first word is listed, and
+  // words leave the lanes and the unit in order, regardless of their depth.
+  int64_t VectorReady(const VectorProgram& program) const {
+    return std::max({commands_[kVectorUnit]->AvailableSince() + kFirstSlotCycles,
+                     lanes_left_ - LaneDepth(program, config_),
+                     output_left_ - PipelineDepth(program, config_)});
   }
   void WordsLeft(const VectorProgram& program) {
     lanes_left_ = std::max(lanes_left_, simulator_.now() + LaneDepth(program, config_));
