@@ -272,6 +272,47 @@ TEST_F(Tools, AClockThatIsTooFastHasNegativeSlack) {
   EXPECT_LT(result->timing->fastest_mhz, 5000);
 }
 
+// Two modules, of which only one has a long path.
+constexpr const char* kAdder = R"(
+module adder (input logic clock, input logic [63:0] a, output logic [63:0] sum);
+  always_ff @(posedge clock) sum <= sum + a;
+endmodule
+module pulse (input logic clock, output logic [3:0] ring);
+  always_ff @(posedge clock) ring <= {ring[2:0], ~ring[3]};
+endmodule
+module top (input logic clock, input logic [63:0] a, output logic [63:0] sum, output logic [3:0] ring);
+  adder adds (.clock, .a, .sum);
+  pulse turns (.clock, .ring);
+endmodule
+)";
+
+TEST_F(Tools, WhatIsTooSlowIsMappedForSpeed) {
+  SynthesisOptions options;
+  options.clock_mhz = 10;
+  const auto small = Synthesise(Design(kAdder), options, work_.path());
+  ASSERT_TRUE(small.ok()) << small.status();
+  EXPECT_EQ(small->timing->mapped_for_speed, 0);
+  options.clock_mhz = 1000;
+  const auto fast = Synthesise(Design(kAdder), options, work_.path());
+  ASSERT_TRUE(fast.ok()) << fast.status();
+  EXPECT_LT(fast->timing->slack_ns, 0);
+  EXPECT_EQ(fast->timing->mapped_for_speed, 1);
+  EXPECT_THAT(fast->timing->late, testing::ElementsAre(HasSubstr("adder$")));
+  // A chain of 64 carries takes several times as long as a tree of them.
+  EXPECT_GT(fast->timing->fastest_mhz, 1.5 * small->timing->fastest_mhz);
+  EXPECT_GT(fast->design.resources.area, small->design.resources.area);
+  // The netlist is that of the fast mapping, whose files lie beside those of the small one.
+  const std::string netlist = *ReadFile(work_.path() / "netlist.v", budgets::kNetlistBytes);
+  int fast_parts = 0;
+  for (const auto& entry : fs::directory_iterator(work_.path() / "parts")) {
+    const std::string name = entry.path().filename().string();
+    if (!name.ends_with(".speed.v")) continue;
+    ++fast_parts;
+    EXPECT_THAT(netlist, HasSubstr(*ReadFile(entry.path(), budgets::kNetlistBytes)));
+  }
+  EXPECT_EQ(fast_parts, 1);
+}
+
 TEST_F(Tools, MemoriesCanBeRegisters) {
   SynthesisOptions options;
   options.memories = Memories::kRegisters;

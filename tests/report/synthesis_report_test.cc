@@ -29,7 +29,8 @@ hardware::SynthesisResult Example() {
                                    .to = "q[3]",
                                    .from_net = "a/valid",
                                    .to_net = "",
-                                   .instances_left_out = 1234};
+                                   .instances_left_out = 1234,
+                                   .mapped_for_speed = 12};
   return result;
 }
 
@@ -53,6 +54,7 @@ TEST(SynthesisReport, TextHasUnitsAndThePath) {
             "timing   worst slack -2.50 ns at 100 MHz; at most 80.0 MHz\n"
             "         from a/valid (a/_1_/Q)\n"
             "         to   q[3]\n"
+            "         mapped for speed: 12 modules\n"
             "         not timed: 1,234 instances of large modules, where others like them are\n"
             "time     1.2 s\n");
 }
@@ -82,6 +84,7 @@ TEST(SynthesisReport, JsonHasTheSame) {
   EXPECT_EQ(json["timing"]["slack_ns"], -2.5);
   EXPECT_EQ(json["timing"]["from_net"], "a/valid");
   EXPECT_EQ(json["timing"]["instances_left_out"], 1234);
+  EXPECT_EQ(json["timing"]["mapped_for_speed"], 12);
   const auto fpga = nlohmann::json::parse(ToJson(Example(), For("xcup")));
   EXPECT_EQ(fpga["fpga"], "xcup");
   EXPECT_EQ(fpga["design"]["dsps"], 0);

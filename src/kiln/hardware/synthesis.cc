@@ -57,16 +57,14 @@ class Run {
     KILN_RETURN_IF_ERROR(CopyContents());
     KILN_RETURN_IF_ERROR(Elaborate());
     KILN_RETURN_IF_ERROR(Map());
+    if (for_cells() && options_.timing) {
+      KILN_ASSIGN_OR_RETURN(result.timing, CloseTiming());
+    }
     if (for_cells() && options_.models) KILN_RETURN_IF_ERROR(WriteModels());
     const auto resources_of = [this](const std::string& cell) { return ResourcesOf(cell); };
     KILN_ASSIGN_OR_RETURN(result.design,
                           SumUnits(mapped_.statistics, sources_.top, options_.depth, resources_of));
-    if (for_cells()) {
-      result.library = library_.name;
-      if (options_.timing) {
-        KILN_ASSIGN_OR_RETURN(result.timing, Time());
-      }
-    }
+    if (for_cells()) result.library = library_.name;
     result.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return result;
@@ -258,11 +256,12 @@ class Run {
     fs::create_directories(work_ / kPartsFolder, error);
     if (error)
       return ErrorAt((work_ / kPartsFolder).string(), "", "cannot be made: " + error.message(), "");
-    mapping.commands = [&](const MappingPart& part) {
+    mapping.for_speed = for_speed_;
+    mapping.commands = [&](const MappingPart& part, bool for_speed) {
       if (!for_cells()) {
         return FpgaCommands({options_.fpga, fpga_cells}, part.large, part.name == sources_.top);
       }
-      return CellCommands({"cells.lib", "ports.constr", period_ns()}, part.large);
+      return CellCommands({"cells.lib", "ports.constr", period_ns(), for_speed}, part.large);
     };
     mapping.started = [&](const MappingPart& part, int64_t done, int64_t total) {
       Progress("map", SourceName(part.name), done, total);
@@ -339,6 +338,30 @@ class Run {
     return resources;
   }
 
+  // Times the netlist, and maps parts with paths that are too long for speed, as long as that raises
+  // the slack.
+  StatusOr<Timing> CloseTiming() {
+    KILN_ASSIGN_OR_RETURN(Timing timing, Time());
+    while (timing.slack_ns < 0) {
+      std::set<std::string> for_speed = for_speed_;
+      for_speed.insert(timing.late.begin(), timing.late.end());
+      if (for_speed.size() == for_speed_.size()) break;
+      MappedParts mapped = std::move(mapped_);
+      std::swap(for_speed_, for_speed);
+      KILN_RETURN_IF_ERROR(Map());
+      KILN_ASSIGN_OR_RETURN(Timing next, Time());
+      if (next.slack_ns <= timing.slack_ns) {
+        mapped_ = std::move(mapped);
+        std::swap(for_speed_, for_speed);
+        KILN_RETURN_IF_ERROR(MergeNetlists());
+        break;
+      }
+      timing = std::move(next);
+    }
+    timing.mapped_for_speed = static_cast<int64_t>(for_speed_.size());
+    return timing;
+  }
+
   // Times the netlist. Large designs are timed without some instances (synthesis_timing.h).
   StatusOr<Timing> Time() const {
     Progress("time", sources_.top, 0, 1);
@@ -376,7 +399,8 @@ class Run {
   std::string inverter_, tools_;  // the cell that models ports; comments with versions and hashes
   NetlistStatistics elaborated_;  // before mapping
   MappedParts mapped_;
-  std::set<std::string> memories_;  // modules whose bits are counted and that are not mapped
+  std::set<std::string> for_speed_;  // names of the parts that are mapped for speed
+  std::set<std::string> memories_;   // modules whose bits are counted and that are not mapped
 };
 
 }  // namespace

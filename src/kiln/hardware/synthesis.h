@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -85,6 +86,10 @@ struct Timing {
   std::string from_net, to_net;  // the nets that the registers at its ends drive; else empty
   // Number of instances that were not timed, of modules with many instances (synthesis_timing.h).
   int64_t instances_left_out = 0;
+  // The modules with a cell on a path that is too long (synthesis_timing.h).
+  std::set<std::string> late = {};
+  // Number of modules that were mapped for speed, because they had been too slow.
+  int64_t mapped_for_speed = 0;
 };
 
 // The result of a synthesis.
@@ -109,6 +114,10 @@ Status CheckSynthesisFolder(const std::filesystem::path& work);
 // kept module is mapped by its own run of Yosys, and modules with the same contents only once; all
 // other modules become part of the module that uses them. Results in `work` from an earlier run
 // with the same contents, commands and tools are reused.
+//
+// Modules are mapped for a small area first. With SynthesisOptions::timing, those with a cell on a
+// path that is too long for the clock are mapped again for speed, and so on with the paths that are
+// then too long, as long as that raises the slack.
 //
 // Errors: an unknown top or parameter, before any tool is run; errors of the sources (in Yosys'
 // words) and of the Liberty file; a library that lacks a required cell; a tool that is not

@@ -18,6 +18,19 @@ std::string Abc(const std::string& command, const std::string& quick, bool large
   return large ? fmt::format("{} -script +{}\n", command, quick) : command + "\n";
 }
 
+// Returns ABC's steps for a part that is too slow for the clock. Its default script minimises the
+// area of the logic, which makes long chains of carries, and inserts buffers one behind the other.
+// These steps balance the logic's depth instead, buffer inputs too, and ask for three times the
+// clock, so that cells are chosen for speed.
+std::string AbcForSpeed(const CellMapping& mapping, bool large) {
+  const auto picoseconds = static_cast<int64_t>(mapping.period_ns * 1e3 / 3);
+  return fmt::format(
+      "abc -liberty {} -constr {} -D {} -script +strash;{}dc2;strash;if,-g,-K,6;strash;{}map,-B,"
+      "0.9,{{D}};topo;buffer,-c,-p;topo;upsize,{{D}};dnsize,{{D}}\n",
+      mapping.liberty, mapping.constraints, picoseconds, large ? "" : "ifraig;scorr;",
+      large ? "" : "dch,-f;");
+}
+
 // Returns the commands that convert operators to gates.
 //
 // By default Yosys merges a product and its addends into one carry-save sum, and extends every
@@ -57,12 +70,14 @@ std::string ElaborateCommands(const Elaboration& elaboration) {
 }
 
 std::string CellCommands(const CellMapping& mapping, bool large) {
+  const std::string gates =
+      fmt::format("hierarchy -check -top {}\n{}dfflibmap -liberty {}\n", kPartModule,
+                  GateCommands(kPartModule, /*flatten=*/true), mapping.liberty);
+  if (mapping.for_speed) return gates + AbcForSpeed(mapping, large);
   const std::string abc =
       fmt::format("abc -liberty {} -constr {} -D {}", mapping.liberty, mapping.constraints,
                   static_cast<int64_t>(mapping.period_ns * 1e3));
-  return fmt::format("hierarchy -check -top {}\n{}dfflibmap -liberty {}\n", kPartModule,
-                     GateCommands(kPartModule, /*flatten=*/true), mapping.liberty) +
-         Abc(abc, "strash;dc2;&get,-n;&nf,{D};&put;buffer;upsize,{D};dnsize,{D}", large);
+  return gates + Abc(abc, "strash;dc2;&get,-n;&nf,{D};&put;buffer;upsize,{D};dnsize,{D}", large);
 }
 
 std::string FpgaCells(const std::string& file) {

@@ -31,6 +31,8 @@ std::string ElaborateCommands(const Elaboration& elaboration);
 struct CellMapping {
   std::string liberty, constraints;  // file names
   double period_ns = 0;              // clock period
+  // Whether the clock comes before the area: the part has a path that is too long for the clock.
+  bool for_speed = false;
 };
 // The target of mapping to an FPGA.
 struct FpgaMapping {

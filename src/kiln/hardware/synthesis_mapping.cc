@@ -40,20 +40,26 @@ bool IsDone(const fs::path& mark, const std::string& recipe, const fs::path& wor
 
 constexpr const char* kInstances = ".instances";
 
-// Returns a part's file, relative to the work folder.
-std::string FileOf(const std::string& part, std::string_view extension) {
-  return fmt::format("{}/{}{}", kPartsFolder, part, extension);
+// Returns a part's file, relative to the work folder. The two mappings of a part have files of their
+// own.
+std::string FileOf(const std::string& part, const std::set<std::string>& for_speed,
+                   std::string_view extension) {
+  return fmt::format("{}/{}{}{}", kPartsFolder, part, for_speed.contains(part) ? ".speed" : "",
+                     extension);
 }
 
 // Maps one part; its files are named after it. Lists the instances of the modules `listed`, which
 // are stateless.
 StatusOr<ModuleStatistics> MapPart(const MappingPart& part, const PartsMapping& mapping,
                                    const std::set<std::string>& listed) {
-  const std::string input = FileOf(part.name, ".il"), counts = FileOf(part.name, ".json"),
-                    netlist = FileOf(part.name, ".v"), instances = FileOf(part.name, kInstances);
+  const auto file = [&](std::string_view extension) {
+    return FileOf(part.name, mapping.for_speed, extension);
+  };
+  const std::string input = file(".il"), counts = file(".json"), netlist = file(".v"),
+                    instances = file(kInstances);
   YosysRun run;
   run.work = mapping.work;
-  run.name = FileOf(part.name, "");
+  run.name = file("");
   run.inputs = fmt::format("{}# design {:016x}\n", mapping.tools, StableHash(part.design));
   run.outputs = {counts, netlist};
   if (!listed.empty()) run.outputs.push_back(instances);
@@ -62,8 +68,8 @@ StatusOr<ModuleStatistics> MapPart(const MappingPart& part, const PartsMapping& 
       "read_rtlil {}\n{}clean -purge\nrename {} {}\n{}tee -q -o {} stat -json\nwrite_verilog "
       "-noattr -simple-lhs "
       "{}\n{}",
-      input, mapping.commands(part), kPartModule, part.name, NameInstances(listed), counts, netlist,
-      WriteInstances(listed, instances));
+      input, mapping.commands(part, mapping.for_speed.contains(part.name)), kPartModule, part.name,
+      NameInstances(listed), counts, netlist, WriteInstances(listed, instances));
   KILN_RETURN_IF_ERROR(WriteFile(mapping.work / input, part.design));
   KILN_RETURN_IF_ERROR(RunYosys(run));
   KILN_ASSIGN_OR_RETURN(const std::string text,
@@ -156,6 +162,7 @@ class PartsMapper {
  public:
   PartsMapper(const std::vector<MappingPart>& parts, const PartsMapping& mapping)
       : parts_(parts), mapping_(mapping) {
+    mapped_.for_speed = mapping.for_speed;
     for (const MappingPart& part : parts) {
       if (part.stateless) stateless_.insert(part.name);
     }
@@ -218,7 +225,8 @@ class PartsMapper {
   Status ChooseBelow(const MappingPart& part) {
     KILN_ASSIGN_OR_RETURN(
         const std::string text,
-        ReadFile(mapping_.work / FileOf(part.name, kInstances), budgets::kNetlistBytes));
+        ReadFile(mapping_.work / FileOf(part.name, mapping_.for_speed, kInstances),
+                 budgets::kNetlistBytes));
     KILN_ASSIGN_OR_RETURN(const std::vector<MappedInstance> instances, ParseInstances(text));
     for (const MappedInstance& instance : instances) {
       const auto whole = std::find_if(parts_.begin(), parts_.end(), [&](const MappingPart& below) {
@@ -263,8 +271,8 @@ StatusOr<NetlistStatistics> MapWhole(const std::vector<MappingPart>& parts,
 
 StatusOr<std::string> NetlistOf(const MappedParts& mapped, const std::string& part,
                                 const fs::path& work) {
-  KILN_ASSIGN_OR_RETURN(std::string netlist,
-                        ReadFile(work / FileOf(part, ".v"), budgets::kNetlistBytes));
+  KILN_ASSIGN_OR_RETURN(std::string netlist, ReadFile(work / FileOf(part, mapped.for_speed, ".v"),
+                                                      budgets::kNetlistBytes));
   const auto replaced = mapped.replaced.find(part);
   if (replaced == mapped.replaced.end()) return netlist;
   return ReplaceInstances(netlist, replaced->second);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,16 +44,19 @@ struct PartsMapping {
   std::filesystem::path work;
   std::string tools;  // versions of the tools and the library, on which results also depend
   std::string top;
-  int jobs = 1;                                                  // concurrent runs of Yosys
-  std::function<std::string(const MappingPart& part)> commands;  // from operators to cells
+  int jobs = 1;  // concurrent runs of Yosys
+  // Returns the commands from operators to cells.
+  std::function<std::string(const MappingPart& part, bool for_speed)> commands;
+  std::set<std::string> for_speed;  // names of parts for which the clock comes before the area
   // Called when a part begins, with the total known so far; from any thread; may be empty.
   std::function<void(const MappingPart& part, int64_t done, int64_t total)> started;
 };
 inline constexpr std::string_view kPartsFolder = "parts";
 // The result of mapping.
 struct MappedParts {
-  NetlistStatistics statistics;    // statistics of the mapped parts, by name
-  std::vector<std::string> names;  // names of all mapped parts
+  NetlistStatistics statistics;     // statistics of the mapped parts, by name
+  std::vector<std::string> names;   // names of all mapped parts
+  std::set<std::string> for_speed;  // those of PartsMapping::for_speed
   // By part: its instances whose module differs from the one in its netlist file.
   std::map<std::string, std::vector<ReplacedInstance>> replaced;
 };

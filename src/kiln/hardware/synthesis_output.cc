@@ -51,6 +51,7 @@ StatusOr<Timing> ParseTiming(const std::string& log, double period_ns) {
     if (key == "kiln_endpoint") timing.to = value;
     if (key == "kiln_net_startpoint") timing.from_net = value;
     if (key == "kiln_net_endpoint") timing.to_net = value;
+    if (key == "kiln_late") timing.late.insert(value);
   }
   if (!found) return absl::InternalError("sta: it printed no slack");
   timing.fastest_mhz = timing.slack_ns < period_ns ? 1e3 / (period_ns - timing.slack_ns) : 0;

@@ -119,10 +119,21 @@ foreach end {{startpoint endpoint}} {{
     $pins finish
   }}
 }}
+set late [dict create]
+foreach path [find_timing_paths -path_delay max -group_count {7} -slack_max 0] {{
+  foreach point [get_property $path points] {{
+    # A pin is named after the instances around its cell, the cell and the port.
+    set names [split [get_full_name [get_property $point pin]] /]
+    if {{[llength $names] > 1}} {{ dict set late [join [lrange $names 0 end-2] /] 1 }}
+  }}
+}}
+foreach around [dict keys $late] {{
+  if {{$around == ""}} {{ puts "kiln_late {2}" }} else {{ puts "kiln_late [get_property [get_cells $around] ref_name]" }}
+}}
 exit
 )",
       setup.liberty, setup.netlist, setup.top, setup.clock, setup.period_ns, setup.driver,
-      setup.load);
+      setup.load, kLatePaths);
   constexpr const char* kScript = "time.tcl";
   const std::filesystem::path log = setup.work / "time.log";
   KILN_RETURN_IF_ERROR(WriteFile(setup.work / kScript, script));

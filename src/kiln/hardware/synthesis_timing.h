@@ -45,7 +45,10 @@ struct TimingSetup {
   std::string driver;  // the cell that drives all inputs
   double load = 0;     // load of each output, in the library's units
 };
-// Returns the worst path. Errors: those of OpenSTA.
+// The number of paths among which the modules that are too slow are sought.
+inline constexpr int kLatePaths = 2000;
+// Returns the worst path, and the modules with a cell on one of the worst kLatePaths paths that are
+// too long. Errors: those of OpenSTA.
 StatusOr<Timing> FindWorstPath(const TimingSetup& setup);
 
 }  // namespace kiln::hardware

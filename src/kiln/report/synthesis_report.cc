@@ -116,6 +116,9 @@ std::string ToText(const SynthesisResult& result, const SynthesisOptions& option
                          t.slack_ns, options.clock_mhz, t.fastest_mhz);
       out += fmt::format("         from {}\n         to   {}\n", EndOf(t.from, t.from_net),
                          EndOf(t.to, t.to_net));
+      if (t.mapped_for_speed > 0)
+        out +=
+            fmt::format("         mapped for speed: {}\n", Counted(t.mapped_for_speed, "module"));
       if (t.instances_left_out > 0) {
         out += fmt::format("         not timed: {} of large modules, where others like them are\n",
                            Counted(t.instances_left_out, "instance"));
@@ -143,7 +146,8 @@ std::string ToJson(const SynthesisResult& result, const SynthesisOptions& option
                       {"from_net", t.from_net},
                       {"to", t.to},
                       {"to_net", t.to_net},
-                      {"instances_left_out", t.instances_left_out}};
+                      {"instances_left_out", t.instances_left_out},
+                      {"mapped_for_speed", t.mapped_for_speed}};
   }
   json["seconds"] = result.seconds;
   return JsonText(json);
