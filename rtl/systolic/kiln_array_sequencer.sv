@@ -145,22 +145,20 @@ module kiln_array_sequencer #(
   assign command_ready = visit_end && last_visit;
   assign input_released = pass_end && last_of_fill && last_of_inputs;
 
-  // Addresses in the input bank: of the group; of the row of taps and of the tap (for the tile's
-  // first pixel); of the row of pixels; of the pixel.
-  logic [INPUT_BITS-1:0] group_place, tap_row_place, tap_place, row_place, place;
+  // Addresses in the input bank: of the group; of the tap (for the tile's first pixel); of the row
+  // of pixels; of the pixel.
+  logic [INPUT_BITS-1:0] group_place, tap_place, row_place, place;
   // Addresses in the accumulation bank: of the column tile; of the row of pixels; of the pixel.
   logic [WORD_BITS-1:0] column_word, row_word, word;
   // The same for the next pass.
-  logic [INPUT_BITS-1:0] next_group_place, next_tap_row_place, next_tap_place;
+  logic [INPUT_BITS-1:0] next_group_place, next_tap_place;
   logic [WORD_BITS-1:0] next_column_word;
   always_comb begin
     next_group_place = group_place;
     next_column_word = column_word;
     if (!last_tap) begin
-      next_tap_row_place =
-          last_tap_x ? tap_row_place + INPUT_BITS'(command.region.tap_row_step) : tap_row_place;
-      next_tap_place =
-          last_tap_x ? next_tap_row_place : tap_place + INPUT_BITS'(command.region.tap_column_step);
+      next_tap_place = tap_place + (last_tap_x ? INPUT_BITS'(command.region.tap_row_step) :
+          INPUT_BITS'(command.region.tap_column_step));
     end else begin
       if (!last_column) begin
         next_column_word = column_word + WORD_BITS'(command.tiling.tile_pixels);
@@ -168,7 +166,6 @@ module kiln_array_sequencer #(
         next_column_word = '0;
         next_group_place = last_group ? '0 : group_place + INPUT_BITS'(command.region.group_pitch);
       end
-      next_tap_row_place = next_group_place;
       next_tap_place = next_group_place;
     end
   end
@@ -198,7 +195,6 @@ module kiln_array_sequencer #(
         tap_x         <= last_tap || last_tap_x ? '0 : tap_x + ONE;
         tap           <= last_tap ? '0 : tap + ONE;
         group_place   <= next_group_place;
-        tap_row_place <= next_tap_row_place;
         tap_place     <= next_tap_place;
         row_place     <= next_tap_place;
         place         <= next_tap_place;
@@ -230,7 +226,6 @@ module kiln_array_sequencer #(
       y             <= '0;
       x             <= '0;
       group_place   <= '0;
-      tap_row_place <= '0;
       tap_place     <= '0;
       row_place     <= '0;
       place         <= '0;

@@ -80,7 +80,6 @@ module kiln_depthwise_unit #(
 );
   localparam int COUNT_BITS = kiln_systolic_pkg::COUNT_BITS;
   localparam int INDEX_BITS = kiln_systolic_pkg::INDEX_BITS;
-  localparam logic [COUNT_BITS-1:0] ONE = COUNT_BITS'(1);
   localparam int unsigned MULTIPLIERS = DEPTHWISE_MULTIPLIERS;
   // The pipeline of a step issued in t: addresses in t, read in t + READ_WAIT, multiplied in the
   // cycle after, added PRODUCT_WAIT cycles later, with SUM_WAIT registers after the sum, so that it
@@ -119,18 +118,63 @@ module kiln_depthwise_unit #(
       .last_of_parameters()
   );
 
-  // The pixels of the block and the steps of a pixel.
-  logic [COUNT_BITS-1:0] y, x, step;
-  logic last_y, last_x, last_step;
-  assign last_y = y == height - ONE;
-  assign last_x = x == width - ONE;
-  assign last_step = step == command.region.tap_steps - ONE;
-
-  // The number of the column tile among those that the fill serves.
-  logic [COUNT_BITS-1:0] tile;
-  logic first_of_fill, last_of_fill;
-  assign first_of_fill = tile == '0;
-  assign last_of_fill = last_block || tile == command.reduction.groups_per_bank - ONE;
+  // The column tiles that a fill serves, the pixels of a block, and the steps of a pixel.
+  logic [COUNT_BITS-1:0] tile, y, x, step;
+  logic last_y, last_x, last_step, first_step, pixel_end, row_end;
+  logic first_of_fill, last_tile, last_of_fill;
+  assign pixel_end = busy && last_step;
+  assign row_end = pixel_end && last_x;
+  assign last_of_fill = last_block || last_tile;
+  kiln_loop_counter #(
+      .BITS(COUNT_BITS)
+  ) tiles (
+      .clock,
+      .reset,
+      .rounds (command.reduction.groups_per_bank),
+      .advance(block_end),
+      .restart(input_released),
+      .count  (tile),
+      .first  (first_of_fill),
+      .last   (last_tile)
+  );
+  logic unused_first_y, unused_first_x;
+  wire unused_counts = &{1'b0, tile, y, x, step};  // upper bits
+  kiln_loop_counter #(
+      .BITS(COUNT_BITS)
+  ) rows (
+      .clock,
+      .reset,
+      .rounds (height),
+      .advance(row_end),
+      .restart(block_end),
+      .count  (y),
+      .first  (unused_first_y),
+      .last   (last_y)
+  );
+  kiln_loop_counter #(
+      .BITS(COUNT_BITS)
+  ) columns (
+      .clock,
+      .reset,
+      .rounds (width),
+      .advance(pixel_end),
+      .restart(row_end),
+      .count  (x),
+      .first  (unused_first_x),
+      .last   (last_x)
+  );
+  kiln_loop_counter #(
+      .BITS(COUNT_BITS)
+  ) steps (
+      .clock,
+      .reset,
+      .rounds (command.region.tap_steps),
+      .advance(busy),
+      .restart(pixel_end),
+      .count  (step),
+      .first  (first_step),
+      .last   (last_step)
+  );
 
   // Tokens.
   logic [1:0] inputs, weights;  // banks that are filled and whose block has not started
@@ -149,7 +193,7 @@ module kiln_depthwise_unit #(
   assign stalled_input = waiting && !inputs_ready;
   assign stalled_weights = waiting && inputs_ready && !weights_ready;
   assign stalled_accumulation = waiting && inputs_ready && weights_ready && !accumulation_ready;
-  assign block_end = busy && last_x && last_y && last_step;
+  assign block_end = row_end && last_y;
   assign command_ready = block_end && last_visit;
   assign input_released = block_end && last_of_fill;
   assign weights_released = block_end;
@@ -160,65 +204,46 @@ module kiln_depthwise_unit #(
   assign first_place = last_of_fill ? '0 : PLACE_BITS'(tile) + 1'b1;
   logic [WORD_BITS-1:0] row_word, word;  // addresses in the accumulation bank
 
-  // The taps of a step: they continue after the last tap of the previous step.
-  logic [COUNT_BITS-1:0] tap_y, tap_x;
-  logic [PLACE_BITS-1:0] tap_row_place, tap_place;  // relative to the pixel's first tap
-  logic [COUNT_BITS-1:0] next_tap_y, next_tap_x;
-  logic [PLACE_BITS-1:0] next_tap_row_place, next_tap_place;
+  // The taps of a step.
+  localparam int unsigned TAP_BITS = $clog2(WEIGHT_BUFFER_WORDS + 1);
   logic [MULTIPLIERS-1:0] present;  // bit i: tap i of the step exists
-  logic [MULTIPLIERS*PLACE_BITS-1:0] places;
-  always_comb begin
-    next_tap_y = tap_y;
-    next_tap_x = tap_x;
-    next_tap_row_place = tap_row_place;
-    next_tap_place = tap_place;
-    for (int i = 0; i < MULTIPLIERS; i++) begin
-      present[i] = next_tap_y < command.reduction.kernel_y;
-      places[i*PLACE_BITS+:PLACE_BITS] = place + next_tap_place;
-      if (next_tap_x == command.reduction.kernel_x - ONE) begin
-        next_tap_x = '0;
-        next_tap_y = next_tap_y + ONE;
-        next_tap_row_place = next_tap_row_place + PLACE_BITS'(command.region.tap_row_step);
-        next_tap_place = next_tap_row_place;
-      end else begin
-        next_tap_x = next_tap_x + ONE;
-        next_tap_place = next_tap_place + PLACE_BITS'(command.region.tap_column_step);
-      end
-    end
+  logic [MULTIPLIERS*PLACE_BITS-1:0] tap_places, places;
+  kiln_depthwise_taps #(
+      .MULTIPLIERS(MULTIPLIERS),
+      .TAP_BITS(TAP_BITS),
+      .PLACE_BITS(PLACE_BITS)
+  ) taps (
+      .clock,
+      .reset,
+      .kernel_y(TAP_BITS'(command.reduction.kernel_y)),
+      .kernel_x(TAP_BITS'(command.reduction.kernel_x)),
+      .column_step(PLACE_BITS'(command.region.tap_column_step)),
+      .row_step(PLACE_BITS'(command.region.tap_row_step)),
+      .advance(busy),
+      .restart(pixel_end),
+      .present,
+      .places(tap_places)
+  );
+  for (genvar i = 0; i < MULTIPLIERS; i++) begin : g_place
+    assign places[i*PLACE_BITS+:PLACE_BITS] = place + tap_places[i*PLACE_BITS+:PLACE_BITS];
   end
 
   always_ff @(posedge clock) begin
-    if (busy) begin
-      running <= !block_end;
-      if (!last_step) begin
-        step          <= step + ONE;
-        tap_y         <= next_tap_y;
-        tap_x         <= next_tap_x;
-        tap_row_place <= next_tap_row_place;
-        tap_place     <= next_tap_place;
-      end else begin
-        step          <= '0;
-        tap_y         <= '0;
-        tap_x         <= '0;
-        tap_row_place <= '0;
-        tap_place     <= '0;
-        if (!last_x) begin
-          x     <= x + ONE;
-          place <= place + PLACE_BITS'(command.region.output_column_step);
-          word  <= word + 1'b1;
-        end else begin
-          x         <= '0;
-          y         <= last_y ? '0 : y + ONE;
-          row_place <=
-              last_y ? first_place : row_place + PLACE_BITS'(command.region.output_row_step);
-          place     <=
-              last_y ? first_place : row_place + PLACE_BITS'(command.region.output_row_step);
-          row_word  <= last_y ? '0 : row_word + WORD_BITS'(command.tiling.tile_width);
-          word      <= last_y ? '0 : row_word + WORD_BITS'(command.tiling.tile_width);
-        end
-      end
+    if (busy) running <= !block_end;
+    if (block_end) begin
+      row_place <= first_place;
+      place     <= first_place;
+      row_word  <= '0;
+      word      <= '0;
+    end else if (row_end) begin
+      row_place <= row_place + PLACE_BITS'(command.region.output_row_step);
+      place     <= row_place + PLACE_BITS'(command.region.output_row_step);
+      row_word  <= row_word + WORD_BITS'(command.tiling.tile_width);
+      word      <= row_word + WORD_BITS'(command.tiling.tile_width);
+    end else if (pixel_end) begin
+      place <= place + PLACE_BITS'(command.region.output_column_step);
+      word  <= word + 1'b1;
     end
-    if (block_end) tile <= last_of_fill ? '0 : tile + ONE;
     if (input_released) input_bank <= !input_bank;
     if (weights_released) weight_bank <= !weight_bank;
     inputs   <= inputs + 2'(input_filled) - 2'(start && first_of_fill);
@@ -226,19 +251,11 @@ module kiln_depthwise_unit #(
     released <= released + INDEX_BITS'(accumulation_released);
     if (reset) begin
       running       <= 1'b0;
-      tile          <= '0;
       input_bank    <= 1'b0;
       weight_bank   <= 1'b0;
       inputs        <= '0;
       weights       <= '0;
       released      <= '0;
-      step          <= '0;
-      tap_y         <= '0;
-      tap_x         <= '0;
-      tap_row_place <= '0;
-      tap_place     <= '0;
-      x             <= '0;
-      y             <= '0;
       row_place     <= '0;
       place         <= '0;
       row_word      <= '0;
@@ -264,7 +281,7 @@ module kiln_depthwise_unit #(
       .CYCLES(READ_WAIT)
   ) delay_places (
       .clock,
-      .in ({input_bank, weight_bank, step == '0, command.header.user_unit, present, weight_step,
+      .in ({input_bank, weight_bank, first_step, command.header.user_unit, present, weight_step,
           places}),
       .out({input_read_bank, weight_read_bank, read_first, read_user, read_present,
           weight_read_step, input_read_address})
@@ -366,7 +383,7 @@ module kiln_depthwise_unit #(
   ) delay_valid (
       .clock,
       .reset,
-      .in (busy && last_step),
+      .in (pixel_end),
       .out(accumulate_valid)
   );
   kiln_pulse_delay #(
@@ -393,7 +410,7 @@ module kiln_depthwise_unit #(
       weight_banks_in_range : assert (weights <= 2'd2);
       block_has_command : assert (!running || command_valid);
       pixel_in_tile : assert (!busy || (x < width && y < height));
-      first_step_has_a_tap : assert (!(busy && step == '0) || present[0]);
+      first_step_has_a_tap : assert (!(busy && first_step) || present[0]);
       one_activity : assert ($onehot0({busy, stalled_input, stalled_weights,
           stalled_accumulation}));
     end

@@ -55,7 +55,8 @@
 //                      c * tile_pixels + y * tile_width + x
 // The position that holds tap (ky, kx) of pixel (y, x) is at the following address (the pitches and
 // steps of depthwise instructions count the words of all column tiles):
-//   y * output_row_step + x * output_column_step + ky * tap_row_step + kx * tap_column_step
+//   y * output_row_step + x * output_column_step +
+//   ky * (tap_row_step + (kernel_x - 1) * tap_column_step) + kx * tap_column_step
 package kiln_systolic_pkg;
 
   localparam int WORD_BITS = 128;
@@ -299,8 +300,8 @@ package kiln_systolic_pkg;
     logic [23:0] output_column_step;  // from a pixel to the next
     logic [15:0] reserved1;
     // word 2: all derived
-    logic [23:0] tap_row_step;     // from a row of taps to the next
-    logic [23:0] tap_column_step;  // from a tap to the next
+    logic [23:0] tap_row_step;     // from the last tap of a row to the next row's first
+    logic [23:0] tap_column_step;  // from a tap to the next one of its row
     // depthwise: cycles per pixel, ceil(taps / multipliers); otherwise 0
     logic [23:0] tap_steps;
     logic [39:0] reserved2;

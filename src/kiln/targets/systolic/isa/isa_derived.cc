@@ -14,6 +14,11 @@ int64_t Times(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
 
+// Returns a difference that wraps.
+int64_t Less(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+
 // Returns the size of the last of `count` parts of size `part` that cover `whole`.
 int32_t LastPart(int32_t whole, int32_t count, int32_t part) {
   return static_cast<int32_t>(whole - Times(count - 1, part));
@@ -87,8 +92,9 @@ void DeriveRegion(const Instruction& in, const Config& config, Derived* d) {
     d->row_pitch = Times(d->places_x, words);
     d->output_row_step = Times(y.Place(1, 0), d->row_pitch);
     d->output_column_step = Times(x.Place(1, 0), words);
-    d->tap_row_step = Times(y.Place(0, 1), d->row_pitch);
     d->tap_column_step = Times(x.Place(0, 1), words);
+    d->tap_row_step = Less(Times(y.Place(0, 1), d->row_pitch),
+                           Times(in.convolution.kernel_x - 1, d->tap_column_step));
     if (d->geometry.joined_rows) {
       d->places_x = d->row_pitch;
       d->last_places_x = Times(d->last_places_x, words);

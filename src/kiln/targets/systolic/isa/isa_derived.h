@@ -62,6 +62,7 @@ struct Derived {
   bool compact_y = false, compact_x = false;
   int64_t row_pitch = 1, group_pitch = 1;
   int64_t output_row_step = 1, output_column_step = 1;
+  // From the last tap of a row to the next row's first, and from a tap to the next one of its row.
   int64_t tap_row_step = 0, tap_column_step = 0;
   int64_t tap_steps = 0;
   // Input.
