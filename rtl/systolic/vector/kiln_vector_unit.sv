@@ -789,7 +789,7 @@ module kiln_vector_unit #(
   // The word's description at its issue.
   localparam int unsigned WORDS_IN_LANES =
       (VECTOR_STAGES + 2) * LATENCY + VECTOR_STAGES * VECTOR_FUNCTION_LATENCY + CONVERT + 1;
-  logic departure_valid, departure_ready;
+  logic departure_valid, departure_ready, departure_taken, departure_there;
   logic [$clog2(WORDS_IN_LANES+1)-1:0] unused_departures;
   logic [kiln_vector_pkg::DEPARTURE_BITS-1:0] issued_departure, exit_departure;
   kiln_vector_pkg::departure_t departure;
@@ -815,12 +815,29 @@ module kiln_vector_unit #(
       .in_ready(departure_ready),
       .in_data(issued_departure),
       .out_valid(departure_valid),
-      .out_ready(exit_valid && advance),
+      .out_ready(departure_taken),
       .out_data(exit_departure),
       .count(unused_departures)
   );
-  assign departure = exit_departure;
-  wire unused_departure = &{1'b0, departure_valid, departure_ready};
+  wire unused_departure = &{1'b0, departure_ready, departure.reduce};
+  // The next word to leave is taken from the queue in advance: a word has been in the lanes for two
+  // cycles at least when it leaves.
+  logic [LANES-1:0] exit_lanes;
+  logic exit_reduces, exit_maximum;
+  kiln_vector_pkg::departure_t next_departure;
+  assign next_departure = exit_departure;
+  assign departure_taken = !departure_there || (exit_valid && advance);
+  always_ff @(posedge clock) begin
+    if (reset) departure_there <= 1'b0;
+    else if (departure_taken) departure_there <= departure_valid;
+    if (departure_taken) begin
+      departure    <= next_departure;
+      exit_reduces <= next_departure.reduce != kiln_systolic_pkg::REDUCE_NONE;
+      exit_maximum <= next_departure.reduce == kiln_systolic_pkg::REDUCE_MAX;
+      for (int i = 0; i < LANES; i++)
+        exit_lanes[i] <= kiln_vector_pkg::LANE_BITS'(i) < next_departure.lanes;
+    end
+  end
 
   // Results that stay on chip: the row buffer and the scalars.
   kiln_ram_1w #(
@@ -836,11 +853,8 @@ module kiln_vector_unit #(
       .read_data(row_word)
   );
 
-  logic [LANES-1:0] exit_lanes;
   kiln_vector_pkg::word_tag_t reduction_tag;
   always_comb begin
-    for (int i = 0; i < LANES; i++)
-      exit_lanes[i] = kiln_vector_pkg::LANE_BITS'(i) < departure.lanes;
     reduction_tag          = exit_tag;
     reduction_tag.stages   = departure.scalar_stages;
     reduction_tag.exit     = departure.scalar_stages;
@@ -864,9 +878,9 @@ module kiln_vector_unit #(
       .stage_write_valid,
       .stage_write(rounded_write),
       .advance(advances[REDUCTION_PART]),
-      .in_valid(exit_valid && departure.reduce != kiln_systolic_pkg::REDUCE_NONE),
+      .in_valid(exit_valid && exit_reduces),
       .in_tag(reduction_tag),
-      .in_maximum(departure.reduce == kiln_systolic_pkg::REDUCE_MAX),
+      .in_maximum(exit_maximum),
       .in_first(departure.first_of_row),
       .in_last(departure.last_of_row),
       .in_lanes(exit_lanes),
@@ -1199,6 +1213,7 @@ module kiln_vector_unit #(
       copies_agree : assert (advances == {STALLED_PARTS{advance}});
       listed_word_has_command : assert (!there || command_valid);
       running_block_has_word : assert (!working || there);
+      leaving_word_is_known : assert (!exit_valid || departure_there);
     end
   end
 `endif
