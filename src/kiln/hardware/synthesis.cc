@@ -33,6 +33,12 @@ namespace fs = std::filesystem;
 // The file that every run writes first; it identifies a work folder of an earlier run.
 constexpr char kVersionLog[] = "version.log";
 
+// The loads and drivers of a part's ports, for a small area and for speed. A part does not know what
+// its outputs drive, which may be a net to all parts of a machine: for speed, it is made ready to
+// drive several times as much.
+constexpr const char *kConstraints = "ports.constr", *kSpeedConstraints = "ports_for_speed.constr";
+constexpr double kSpeedLoad = 8;
+
 // One synthesis in a work folder.
 class Run {
  public:
@@ -106,9 +112,12 @@ class Run {
                      fmt::format("its inverter is named '{}'", inverter_),
                      "give a library whose cells have names of letters, digits and _");
     }
-    return WriteFile(
-        work_ / "ports.constr",
-        fmt::format("set_driving_cell {}\nset_load {} [all_outputs]\n", inverter_, OutputLoad()));
+    const auto write_constraints = [this](const char* file, double load) {
+      return WriteFile(work_ / file, fmt::format("set_driving_cell {}\nset_load {} [all_outputs]\n",
+                                                 inverter_, load));
+    };
+    KILN_RETURN_IF_ERROR(write_constraints(kConstraints, OutputLoad()));
+    return write_constraints(kSpeedConstraints, kSpeedLoad * OutputLoad());
   }
   // Returns the load of output ports: a fan-out of four inverters.
   double OutputLoad() const { return 4 * library_.cells.at(inverter_).input_capacitance; }
@@ -261,7 +270,8 @@ class Run {
       if (!for_cells()) {
         return FpgaCommands({options_.fpga, fpga_cells}, part.large, part.name == sources_.top);
       }
-      return CellCommands({"cells.lib", "ports.constr", period_ns(), for_speed}, part.large);
+      const char* constraints = for_speed ? kSpeedConstraints : kConstraints;
+      return CellCommands({"cells.lib", constraints, period_ns(), for_speed}, part.large);
     };
     mapping.started = [&](const MappingPart& part, int64_t done, int64_t total) {
       Progress("map", SourceName(part.name), done, total);

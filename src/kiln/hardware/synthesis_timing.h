@@ -46,7 +46,7 @@ struct TimingSetup {
   double load = 0;     // load of each output, in the library's units
 };
 // The number of paths among which the modules that are too slow are sought.
-inline constexpr int kLatePaths = 2000;
+inline constexpr int kLatePaths = 10'000;
 // Returns the worst path, and the modules with a cell on one of the worst kLatePaths paths that are
 // too long. Errors: those of OpenSTA.
 StatusOr<Timing> FindWorstPath(const TimingSetup& setup);
