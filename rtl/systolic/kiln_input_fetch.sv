@@ -182,30 +182,30 @@ module kiln_input_fetch #(
   );
 
   // ---- The groups of a visit, divided into fills.
-  logic [COUNT_BITS-1:0] group, group_in_fill;
-  logic last_group, last_group_of_fill, group_end, fill_end;
-  // Known from registers, or from the number of groups in the first one.
-  logic group_first, group_ends, fill_first, fill_ends;
-  assign last_group = group_first ? command.reduction.groups == ONE : group_ends;
-  assign last_group_of_fill = last_group ||
-      (fill_first ? command.reduction.groups_per_bank == ONE : fill_ends);
+  logic last_group, last_of_bank, last_group_of_fill, group_end, fill_end;
+  assign last_group_of_fill = last_group || last_of_bank;
   assign fill_end = group_end && last_group_of_fill;
   assign visit_end = group_end && last_group;
-  always_ff @(posedge clock) begin
-    if (reset) begin
-      group         <= '0;
-      group_in_fill <= '0;
-      group_first   <= 1'b1;
-      fill_first    <= 1'b1;
-    end else if (group_end) begin
-      group         <= last_group ? '0 : group + ONE;
-      group_in_fill <= last_group_of_fill ? '0 : group_in_fill + ONE;
-      group_first   <= last_group;
-      fill_first    <= last_group_of_fill;
-      group_ends    <= group + COUNT_BITS'(2) == command.reduction.groups;
-      fill_ends     <= group_in_fill + COUNT_BITS'(2) == command.reduction.groups_per_bank;
-    end
-  end
+  kiln_loop_counter group (
+      .clock,
+      .reset,
+      .rounds (command.reduction.groups),
+      .advance(group_end),
+      .restart(visit_end),
+      .count  (),
+      .first  (),
+      .last   (last_group)
+  );
+  kiln_loop_counter group_of_fill (
+      .clock,
+      .reset,
+      .rounds (command.reduction.groups_per_bank),
+      .advance(group_end),
+      .restart(fill_end),
+      .count  (),
+      .first  (),
+      .last   (last_of_bank)
+  );
 
   // ---- The positions of a group, row by row, and with tap packing the runs of a position's word.
   localparam int unsigned WORDS_BITS = $clog2(DEPTHWISE_WORDS_PER_CYCLE + 1);

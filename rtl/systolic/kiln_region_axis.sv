@@ -38,36 +38,31 @@ module kiln_region_axis (
     // or rewind.
     output logic [ 2:0] walk
 );
-  localparam logic [23:0] ONE = 24'd1;
-  localparam logic [23:0] TWO = 24'd2;
-
-  logic [23:0] place, tap;
-  // The last position and the last tap are known from a register, or from their number in the first
-  // one: the counters are not in the paths of the outputs.
-  logic place_first, tap_first;  // the counter is 0
-  logic place_ends, tap_ends;  // at a later one: it is the last one
-  logic last_tap, by_tap, by_place, by_pixel;
-  assign last = place_first ? places == ONE : place_ends;
-  assign last_tap = tap_first ? kernel == ONE : tap_ends;
+  logic last_tap, by_tap, by_place, by_pixel, begins;
   assign by_tap = advance && compact && !last_tap;
   assign by_place = advance && !by_tap;
   assign by_pixel = compact || pixels;
-
-  always_ff @(posedge clock) begin
-    if (reset || rewind || next_tile || restart) begin
-      place       <= '0;
-      tap         <= '0;
-      place_first <= 1'b1;
-      tap_first   <= 1'b1;
-    end else if (advance) begin
-      place       <= place + ONE;
-      place_first <= 1'b0;
-      place_ends  <= place + TWO == places;
-      tap         <= by_tap ? tap + ONE : '0;
-      tap_first   <= !by_tap;
-      tap_ends    <= tap + TWO == kernel;
-    end
-  end
+  assign begins = rewind || next_tile || restart;
+  kiln_loop_counter place (
+      .clock,
+      .reset,
+      .rounds (places),
+      .advance(advance),
+      .restart(begins),
+      .count  (),
+      .first  (),
+      .last   (last)
+  );
+  kiln_loop_counter tap (
+      .clock,
+      .reset,
+      .rounds (kernel),
+      .advance(by_tap),
+      .restart(begins || by_place),
+      .count  (),
+      .first  (),
+      .last   (last_tap)
+  );
 
   assign walk = {rewind || next_tile, by_place, by_tap};
 

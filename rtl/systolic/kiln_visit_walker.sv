@@ -49,19 +49,10 @@ module kiln_visit_walker (
   localparam int COUNT_BITS = kiln_systolic_pkg::COUNT_BITS;
   localparam logic [COUNT_BITS-1:0] ONE = COUNT_BITS'(1);
 
-  // Whether the loop is in its last round is known from a register, or from the number of rounds in
-  // the first one: the counters are not in the paths of the outputs.
   logic [COUNT_BITS-1:0] batch, tile_y, tile_x, block;
-  logic batch_first, y_first, x_first, block_first;  // the counter is 0
-  logic batch_ends, y_ends, x_ends, block_ends;  // in a later round: it is the last one
-  logic last_batch, last_tile, first_tile, first_block;
-  assign last_batch = batch_first ? command_tiling.batch == ONE : batch_ends;
-  assign last_row = y_first ? command_tiling.tiles_y == ONE : y_ends;
-  assign last_column = x_first ? command_tiling.tiles_x == ONE : x_ends;
-  assign last_block = block_first ? command_tiling.blocks == ONE : block_ends;
+  logic y_first, x_first, first_block, last_batch, last_tile, first_tile;
   assign last_tile = last_row && last_column;
   assign first_tile = y_first && x_first;
-  assign first_block = block_first;
   assign last = last_batch && last_tile && last_block;
 
   assign height = last_row ? command_tiling.last_tile_height : command_tiling.tile_height;
@@ -94,51 +85,56 @@ module kiln_visit_walker (
   assign fetch_parameters = !parameters_stayed;
   assign last_of_parameters = !parameters_stay;
 
-  localparam logic [COUNT_BITS-1:0] TWO = COUNT_BITS'(2);
+  logic done;
+  assign done = advance && last;
+  kiln_loop_counter batches (
+      .clock,
+      .reset,
+      .rounds (command_tiling.batch),
+      .advance(advance && step[4]),
+      .restart(done),
+      .count  (batch),
+      .first  (),
+      .last   (last_batch)
+  );
+  kiln_loop_counter tile_rows (
+      .clock,
+      .reset,
+      .rounds (command_tiling.tiles_y),
+      .advance(advance && step[2]),
+      .restart(done || (advance && (step[3] || step[4]))),
+      .count  (tile_y),
+      .first  (y_first),
+      .last   (last_row)
+  );
+  kiln_loop_counter tile_columns (
+      .clock,
+      .reset,
+      .rounds (command_tiling.tiles_x),
+      .advance(advance && step[1]),
+      .restart(done || (advance && !step[0] && !step[1])),
+      .count  (tile_x),
+      .first  (x_first),
+      .last   (last_column)
+  );
+  kiln_loop_counter blocks (
+      .clock,
+      .reset,
+      .rounds (command_tiling.blocks),
+      .advance(advance && (step[0] || step[3])),
+      .restart(done || (advance && !step[0] && !step[3] && (input_outer || step[4]))),
+      .count  (block),
+      .first  (first_block),
+      .last   (last_block)
+  );
+  wire unused_counts = &{1'b0, batch, tile_y, tile_x, block};  // read by the assertions alone
   always_ff @(posedge clock) begin
-    if (reset || (advance && last)) begin
-      batch             <= '0;
-      tile_y            <= '0;
-      tile_x            <= '0;
-      block             <= '0;
-      batch_first       <= 1'b1;
-      y_first           <= 1'b1;
-      x_first           <= 1'b1;
-      block_first       <= 1'b1;
+    if (reset || done) begin
       index             <= '0;
       parameters_stayed <= 1'b0;
     end else if (advance) begin
       index             <= index + 1'b1;
       parameters_stayed <= parameters_stay;
-      if (step[0] || step[3]) begin
-        block       <= block + ONE;
-        block_first <= 1'b0;
-        block_ends  <= block + TWO == command_tiling.blocks;
-      end else if (input_outer || step[4]) begin
-        block       <= '0;
-        block_first <= 1'b1;
-      end
-      if (step[1]) begin
-        tile_x  <= tile_x + ONE;
-        x_first <= 1'b0;
-        x_ends  <= tile_x + TWO == command_tiling.tiles_x;
-      end else if (!step[0]) begin
-        tile_x  <= '0;
-        x_first <= 1'b1;
-      end
-      if (step[2]) begin
-        tile_y  <= tile_y + ONE;
-        y_first <= 1'b0;
-        y_ends  <= tile_y + TWO == command_tiling.tiles_y;
-      end else if (step[3] || step[4]) begin
-        tile_y  <= '0;
-        y_first <= 1'b1;
-      end
-      if (step[4]) begin
-        batch       <= batch + ONE;
-        batch_first <= 1'b0;
-        batch_ends  <= batch + TWO == command_tiling.batch;
-      end
     end
   end
 
