@@ -46,7 +46,8 @@ module kiln_depthwise_taps #(
   // Row k after the first tap's begins with tap begins[k].
   logic [(M+1)*SUM_BITS-1:0] begins;
   logic [(M+1)*PLACE_BITS-1:0] turns;  // what k rows add to a place
-  logic [(M+1)*TAP_BITS-1:0] rows_behind, left_behind;  // `rows` and `left` of tap M, k rows further
+  // `rows` and `left` of tap M, if it is k rows further.
+  logic [(M+1)*TAP_BITS-1:0] rows_behind, left_behind;
   logic [M-1:0] row_there;  // row k exists
   logic [FEW_BITS-1:0] few_left, few_columns;
   logic [PLACE_BITS-1:0] turn;

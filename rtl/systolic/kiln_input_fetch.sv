@@ -8,9 +8,9 @@
 //               takes them. The first request of an instruction comes two cycles after the one in
 //               which the command is available (with a wait_distance: but not before enough
 //               instructions are `finished`). The first request of a fill also waits for a free
-//               bank. Nothing else delays requests. If a fill has no position inside the image, its last null request
-//               is replaced by a read of one byte at `base`, which is discarded, so that no fill
-//               takes less than the memory's latency.
+//               bank. Nothing else delays requests. If a fill has no position inside the image, its
+//               last null request is replaced by a read of one byte at `base`, which is discarded,
+//               so that no fill takes less than the memory's latency.
 //   write       In the cycle of the word (with tap packing: of its last run), to the address that
 //               kiln_systolic_pkg defines. Lanes beyond the group's codes hold pad_code. A request
 //               for the depthwise unit may be for several words (kiln_word_run).

@@ -1,6 +1,6 @@
-// The first position of a pooling window that operand fetch looks at: with a dilation of 1 the first
-// one inside the image, otherwise the window's first (kiln_operand_fetch searches from there). A
-// function of its inputs.
+// The first position of a pooling window that operand fetch looks at: with a dilation of 1 the
+// first one inside the image, otherwise the window's first (kiln_operand_fetch searches from
+// there). A function of its inputs.
 //   window_y, window_x      Coordinates of the window's first position, which may be outside.
 //   y, x, tap_y, tap_x      Coordinates of the position to begin with, and its place in the window.
 //   skips_rows, ..columns   The position is in the image's first row (column) instead of the

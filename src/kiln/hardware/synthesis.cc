@@ -33,9 +33,9 @@ namespace fs = std::filesystem;
 // The file that every run writes first; it identifies a work folder of an earlier run.
 constexpr char kVersionLog[] = "version.log";
 
-// The loads and drivers of a part's ports, for a small area and for speed. A part does not know what
-// its outputs drive, which may be a net to all parts of a machine: for speed, it is made ready to
-// drive several times as much.
+// The loads and drivers of a part's ports, for a small area and for speed. A part does not know
+// what its outputs drive, which may be a net to all parts of a machine: for speed, it is made ready
+// to drive several times as much.
 constexpr const char *kConstraints = "ports.constr", *kSpeedConstraints = "ports_for_speed.constr";
 constexpr double kSpeedLoad = 8;
 
@@ -348,8 +348,8 @@ class Run {
     return resources;
   }
 
-  // Times the netlist, and maps parts with paths that are too long for speed, as long as that raises
-  // the slack.
+  // Times the netlist, and maps parts with paths that are too long for speed, as long as that
+  // raises the slack.
   StatusOr<Timing> CloseTiming() {
     KILN_ASSIGN_OR_RETURN(Timing timing, Time());
     while (timing.slack_ns < 0) {

@@ -40,8 +40,8 @@ bool IsDone(const fs::path& mark, const std::string& recipe, const fs::path& wor
 
 constexpr const char* kInstances = ".instances";
 
-// Returns a part's file, relative to the work folder. The two mappings of a part have files of their
-// own.
+// Returns a part's file, relative to the work folder. The two mappings of a part have files of
+// their own.
 std::string FileOf(const std::string& part, const std::set<std::string>& for_speed,
                    std::string_view extension) {
   return fmt::format("{}/{}{}{}", kPartsFolder, part, for_speed.contains(part) ? ".speed" : "",
