@@ -47,6 +47,7 @@ Config DesignPoint() {
 struct Program {
   std::vector<std::vector<uint8_t>> commands;
   std::vector<FetchFill> fills;
+  std::vector<size_t> first_fills;  // of each instruction
   std::vector<uint8_t> memory;
 };
 
@@ -67,6 +68,7 @@ Program RandomProgram(const Config& config, std::initializer_list<rtl::Tag> sect
     in.convolution.input_base += base;
     in.convolution.weight_base += base;
     random_case.memory = std::move(memory);
+    program.first_fills.push_back(program.fills.size());
     for (FetchFill& fill : FillsOf(random_case, config).List())
       program.fills.push_back(std::move(fill));
     program.commands.push_back(rtl::CommandBytes(Encode(in, config), {n}, sections));
@@ -75,16 +77,23 @@ Program RandomProgram(const Config& config, std::initializer_list<rtl::Tag> sect
 }
 
 // The cycles in which `filled` comes, by the rules: a fill begins when the unit is free and a bank
-// is.
-std::vector<int64_t> FilledCycles(const Config& config, const std::vector<FetchFill>& fills) {
+// is, and the first one of an instruction at least `request_cycles` after the unit has it.
+std::vector<int64_t> FilledCycles(const Config& config, const Program& program,
+                                  int64_t request_cycles) {
   std::vector<int64_t> cycles;
   std::vector<int64_t> of_buffer[2];
-  int64_t free = 0;
-  for (const FetchFill& fill : fills) {
+  int64_t free = 0, available = 0;
+  for (size_t i = 0; i < program.fills.size(); ++i) {
+    const FetchFill& fill = program.fills[i];
+    if (std::binary_search(program.first_fills.begin(), program.first_fills.end(), i))
+      free = std::max(free, available + request_cycles);
     std::vector<int64_t>& before = of_buffer[fill.buffer];
     const int64_t bank = before.size() < 2 ? 0 : before[before.size() - 2] + kReleaseCycles + 1;
     free = std::max(free, bank);
     free += CyclesOf(fill.requests, 8);
+    // The unit has the next instruction after the first beat of this one's last request.
+    const FetchRequest& last = fill.requests.back();
+    available = free - PortCycles(last.address, last.bytes, 8) + 1;
     cycles.push_back(free + config.memory_latency - 1);  // done is the cycle behind
     before.push_back(cycles.back());
   }
@@ -93,7 +102,7 @@ std::vector<int64_t> FilledCycles(const Config& config, const std::vector<FetchF
 
 template <typename Model>
 void RunUnit(const Config& config, const Program& program, const testbench::AxiTiming& timing,
-             uint64_t seed) {
+             int64_t request_cycles, uint64_t seed) {
   testbench::AxiMemory memory(program.memory.size() + 256, timing);
   std::copy(program.memory.begin(), program.memory.end(), memory.bytes().begin());
   testbench::AxiReadPort bus(&memory, 8, seed);
@@ -105,7 +114,7 @@ void RunUnit(const Config& config, const Program& program, const testbench::AxiT
   unit.Reset();
   unit->port_reset = 0;
   const bool ideal = timing.stall_r == 0 && timing.bytes_per_cycle == 0;
-  const std::vector<int64_t> expected = FilledCycles(config, program.fills);
+  const std::vector<int64_t> expected = FilledCycles(config, program, request_cycles);
   std::deque<int64_t> releases[2];
   size_t command = 0, fill = 0;
   for (int64_t cycle = 0; fill < program.fills.size(); ++cycle) {
@@ -137,17 +146,17 @@ void RunUnit(const Config& config, const Program& program, const testbench::AxiT
 }
 
 template <typename Model>
-void RunAll(const Config& config, const Program& program) {
+void RunAll(const Config& config, const Program& program, int64_t request_cycles) {
   testbench::AxiTiming timing;
   timing.latency = static_cast<uint64_t>(config.memory_latency - kAxiPortLatency);
-  ASSERT_NO_FATAL_FAILURE(RunUnit<Model>(config, program, timing, 1));
+  ASSERT_NO_FATAL_FAILURE(RunUnit<Model>(config, program, timing, request_cycles, 1));
   timing.StallAll(0.3);
-  ASSERT_NO_FATAL_FAILURE(RunUnit<Model>(config, program, timing, 2));
+  ASSERT_NO_FATAL_FAILURE(RunUnit<Model>(config, program, timing, request_cycles, 2));
   testbench::AxiTiming dram;
   dram.latency = 30;
   dram.bytes_per_cycle = 3;
   dram.row_miss = 20;
-  ASSERT_NO_FATAL_FAILURE(RunUnit<Model>(config, program, dram, 3));
+  ASSERT_NO_FATAL_FAILURE(RunUnit<Model>(config, program, dram, request_cycles, 3));
 }
 
 TEST(InputFetchOverAxi, FillsComeWhenTheTimesSay) {
@@ -155,14 +164,17 @@ TEST(InputFetchOverAxi, FillsComeWhenTheTimesSay) {
   RunAll<Vinput_fetch_axi>(
       config,
       RandomProgram<InputFills>(
-          config, {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion, Tag::kInput}, 5));
+          config, {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion, Tag::kInput}, 5),
+      /*request_cycles=*/2);
 }
 
 TEST(WeightFetchOverAxi, FillsComeWhenTheTimesSay) {
   const Config config = DesignPoint();
   RunAll<Vweight_fetch_axi>(
-      config, RandomProgram<WeightFills>(
-                  config, {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kWeights}, 6));
+      config,
+      RandomProgram<WeightFills>(config,
+                                 {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kWeights}, 6),
+      /*request_cycles=*/0);
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ int64_t ClosedForm(const Config& config, const Instruction& in) {
 
 // A matrix product of [M, 16] by [16, 16] on a 16x16 array, one tile: fill, one pass, drain,
 // nothing overlaps.
-//   inputs    M words, one a cycle, there after L more                          M + L
+//   inputs    M words, one a cycle, the first after 2, there after L more       2 + M + L
 //   the pass  M cycles, the last sums settle R + C cycles later                 M + 32
 //   drain     M words, the pipeline's depth without stages, the write's latency M + 8 + L
 // Weights (16 fetch + L + 16 load) and parameters (12 + L) are there earlier when M > 16.
@@ -98,7 +98,7 @@ TEST(CycleTime, OneTileMatrixProductIsFillPassDrain) {
   for (const int32_t m : {32, 100, 1000}) {
     Instruction in = Conv(config, 1, m, 16, 1, 1, 16);
     in.tiling = TilingFor(1, m);
-    const int64_t by_hand = 3 * m + 2 * config.memory_latency + 32 + 8;
+    const int64_t by_hand = 2 + 3 * m + 2 * config.memory_latency + 32 + 8;
     EXPECT_EQ(EstimateCycles(in, config), by_hand) << m;
     EXPECT_EQ(EventCycles(config, in), ClosedForm(config, in)) << m;
   }
@@ -111,7 +111,7 @@ TEST(CycleTime, ConvolutionOfManyTilesIsBoundByPasses) {
   Instruction in = Conv(config, 32, 32, 16, 3, 1, 16);
   in.tiling = TilingFor(8, 16);
   const int64_t ideal = 32 * 32 * 9;
-  const int64_t fill = 10 * 18 + config.memory_latency;
+  const int64_t fill = 2 + 10 * 18 + config.memory_latency;
   const int64_t drain = 8 * 16 + 32 + 8 + config.memory_latency;
   EXPECT_EQ(EstimateCycles(in, config), fill + ideal + drain);
   EXPECT_EQ(EventCycles(config, in), ClosedForm(config, in));
@@ -298,8 +298,9 @@ TEST(CycleTime, VectorInstructionTakesItsWordsAndLatencies) {
   v.output.base = 4096;
   v.passes = {Pass{}};
   v.passes[0].to_memory = true;
-  // The first operand's beat and latency, a cycle a word, the pipeline, the last byte's latency.
-  const int64_t latencies = 2 * config.memory_latency + 8;
+  // A cycle to list the first word; its operand's beat and latency, a cycle a word, the pipeline,
+  // the last byte's latency.
+  const int64_t latencies = 1 + 2 * config.memory_latency + 8;
   EXPECT_EQ(EstimateCycles(in, config), 1 + 10 * 3 + latencies);
   EXPECT_EQ(EventCycles(config, in), ClosedForm(config, in));
   // Rows that begin in the middle of a beat: the words of every other row cross into a second one,
@@ -344,16 +345,17 @@ TEST(CycleTime, RowsOfSeveralPassesShareTheGaps) {
   for (const int rows : {1, 4, 8, 64}) {
     config.vector_rows_in_flight = rows;
     const int64_t groups = (10 + rows - 1) / rows;
-    // The first operand's latency; the last byte has reached memory while the last gap passes.
+    // A cycle to list the first word, and its operand's latency; the last byte has reached memory
+    // while the last gap passes.
     const int64_t written = std::max<int64_t>(0, config.memory_latency - depth);
     EXPECT_EQ(EstimateCycles(in, config),
-              config.memory_latency + 1 + words + groups * gaps + depth + written)
+              1 + config.memory_latency + 1 + words + groups * gaps + depth + written)
         << rows;
     EXPECT_EQ(EventCycles(config, in), ClosedForm(config, in)) << rows;
   }
   config.vector_row_buffer_words = 7;  // two rows of three words
   EXPECT_EQ(EstimateCycles(in, config),
-            config.memory_latency + 1 + words + 5 * gaps + config.memory_latency);
+            1 + config.memory_latency + 1 + words + 5 * gaps + config.memory_latency);
 }
 
 // The next instruction's weights are fetched while this one runs, so two cost less than twice one;

@@ -335,7 +335,7 @@ Certificate CertifyVector(const Instruction& instruction, const Config& config, 
   c.cost = static_cast<double>(EstimateCycles(instruction, config));
   c.unit = "cycles";
   c.lower_bound = LowerBound(instruction, config, &c.bound_from);
-  const int64_t latencies = PipelineDepth(v, config) + config.memory_latency +
+  const int64_t latencies = kFirstSlotCycles + PipelineDepth(v, config) + config.memory_latency +
                             (ReadsMemory(v) ? config.memory_latency + 1 : 0);
   c.optimal = orders_timed || c.cost - static_cast<double>(latencies) <= c.lower_bound;
   return c;
