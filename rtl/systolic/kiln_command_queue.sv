@@ -2,8 +2,8 @@
 // design points with block scales). A command pushed in cycle t is available to the unit from t + 1
 // on.
 //
-// A command has up to a thousand bits. It is stored in slices, each a queue with places of its own,
-// so that the register that selects a word drives few multiplexers.
+// A command has up to three thousand bits. It is stored in slices, each with places of its own, so
+// that the register that selects a word drives few multiplexers.
 module kiln_command_queue #(
     parameter int unsigned DEPTH = 4,
     parameter int unsigned COMMAND_BITS = 8,
@@ -27,7 +27,6 @@ module kiln_command_queue #(
   localparam int unsigned COUNT_BITS = $clog2(DEPTH + 1);
 
   logic [WIDTH-1:0] in_data, out_data;
-  logic [SLICES-1:0] in_ready, out_valid;
   if (SCALES) begin : g_scales
     assign in_data = {push_scales, push_command};
     assign {scales, command} = out_data;
@@ -38,34 +37,35 @@ module kiln_command_queue #(
     wire unused_scales = &{1'b0, push_scales};
   end
 
+  logic [COUNT_BITS-1:0] count;
+  logic pop;
+  assign room          = count != COUNT_BITS'(DEPTH);
+  assign command_valid = count != '0;
+  assign pop           = command_valid && command_ready;
+  always_ff @(posedge clock) begin
+    if (reset) count <= '0;
+    else count <= count + COUNT_BITS'(push) - COUNT_BITS'(pop);
+  end
   for (genvar i = 0; i < SLICES; i++) begin : g_slice
     localparam int unsigned BITS = i + 1 < SLICES ? SLICE_BITS : WIDTH - i * SLICE_BITS;
-    logic [COUNT_BITS-1:0] unused_count;
-    kiln_fifo #(
+    kiln_command_slice #(
         .WIDTH(BITS),
         .DEPTH(DEPTH)
-    ) queue (
+    ) slice (
         .clock,
         .reset,
-        .in_valid (push),
-        .in_ready (in_ready[i]),
-        .in_data  (in_data[i*SLICE_BITS+:BITS]),
-        .out_valid(out_valid[i]),
-        .out_ready(command_ready),
-        .out_data (out_data[i*SLICE_BITS+:BITS]),
-        .count    (unused_count)
+        .push,
+        .pop,
+        .in_data (in_data[i*SLICE_BITS+:BITS]),
+        .out_data(out_data[i*SLICE_BITS+:BITS])
     );
   end
-  assign room = in_ready[0];
-  assign command_valid = out_valid[0];
-  wire unused_copies = &{1'b0, in_ready, out_valid};  // the slices have the same number of words
 
 `ifndef SYNTHESIS
   always_ff @(posedge clock) begin
     if (!reset) begin
       push_into_room : assert (!push || room);
-      slices_move_together : assert (in_ready == {SLICES{room}} &&
-                                     out_valid == {SLICES{command_valid}});
+      count_within_depth : assert (32'(count) <= DEPTH);
     end
   end
 `endif

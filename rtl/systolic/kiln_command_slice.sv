@@ -1,0 +1,29 @@
+// Some bits of the commands in a kiln_command_queue, which controls it.
+//   out_data   of the oldest command
+module kiln_command_slice #(
+    parameter int unsigned WIDTH = 8,
+    parameter int unsigned DEPTH = 4
+) (
+    input  logic             clock,
+    input  logic             reset,
+    input  logic             push,
+    input  logic             pop,
+    input  logic [WIDTH-1:0] in_data,
+    output logic [WIDTH-1:0] out_data
+);
+  localparam int unsigned PLACE_BITS = DEPTH > 1 ? $clog2(DEPTH) : 1;
+  localparam logic [PLACE_BITS-1:0] LAST = PLACE_BITS'(DEPTH - 1);
+  logic [WIDTH-1:0] words[DEPTH];
+  logic [PLACE_BITS-1:0] write_place, read_place;
+  assign out_data = words[read_place];
+  always_ff @(posedge clock) begin
+    if (push) words[write_place] <= in_data;
+    if (reset) begin
+      write_place <= '0;
+      read_place  <= '0;
+    end else begin
+      if (push) write_place <= write_place == LAST ? '0 : write_place + 1'b1;
+      if (pop) read_place <= read_place == LAST ? '0 : read_place + 1'b1;
+    end
+  end
+endmodule
