@@ -519,6 +519,15 @@ module kiln_vector_unit #(
     end
   end
 
+  // Stages are written one cycle late, which is before the first word of their instruction is
+  // listed.
+  logic rounded_write_valid;
+  kiln_systolic_pkg::stage_write_t late_write;
+  always_ff @(posedge clock) begin
+    rounded_write_valid <= stage_write_valid && !reset;
+    late_write          <= rounded_write;
+  end
+
   // ---- Ends of blocks and instructions. The sequencer is already at the next block when the last
   // word of a block has had its time.
   logic last_block, last_block_now, releases, releases_now;
@@ -531,8 +540,11 @@ module kiln_vector_unit #(
   assign parameters_released   = block_end && drain && releases_now;
 
   logic bank;
+  logic [INDEX_BITS-1:0] next_done;
   assign accumulation_bank = ACCUMULATION_BUFFER_BANKS == 1 ? 1'b0 : bank;
   always_ff @(posedge clock) begin
+    // Known in advance: the next instruction ends two cycles later at the earliest.
+    next_done  <= vector_done + 1'b1;
     last_block <= last_block_now;
     releases   <= releases_now;
     if (reset) begin
@@ -554,7 +566,7 @@ module kiln_vector_unit #(
           INDEX_BITS'(block_start && command.header.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE);
       parameter_sets <= parameter_sets + INDEX_BITS'(parameters_ready) -
           INDEX_BITS'(block_start && takes_parameters);
-      if (instruction_end) vector_done <= vector_done + 1'b1;
+      if (instruction_end) vector_done <= next_done;
       if (block_end && leaving <= command.loops.depth) leaving <= command.loops.depth;
       else if (advance && leaving != '0) leaving <= leaving - 1'b1;
     end
@@ -747,8 +759,8 @@ module kiln_vector_unit #(
         .clock,
         .reset,
         .place(4'(i - 1)),
-        .stage_write_valid,
-        .stage_write(rounded_write),
+        .stage_write_valid(rounded_write_valid),
+        .stage_write(late_write),
         .advance(advances[i-1]),
         .scalars,
         .in_valid(link_valids[i-1] && !exits[i-1]),
@@ -875,8 +887,8 @@ module kiln_vector_unit #(
   ) reduction (
       .clock,
       .reset,
-      .stage_write_valid,
-      .stage_write(rounded_write),
+      .stage_write_valid(rounded_write_valid),
+      .stage_write(late_write),
       .advance(advances[REDUCTION_PART]),
       .in_valid(exit_valid && exit_reduces),
       .in_tag(reduction_tag),
@@ -1213,6 +1225,7 @@ module kiln_vector_unit #(
       copies_agree : assert (advances == {STALLED_PARTS{advance}});
       listed_word_has_command : assert (!there || command_valid);
       running_block_has_word : assert (!working || there);
+      next_number_is_known : assert (!instruction_end || next_done == vector_done + 1'b1);
       leaving_word_is_known : assert (!exit_valid || departure_there);
     end
   end
