@@ -117,7 +117,7 @@ Status CheckSynthesisFolder(const std::filesystem::path& work);
 //
 // Modules are mapped for a small area first. With SynthesisOptions::timing, those with a cell on a
 // path that is too long for the clock are mapped again for speed, and so on with the paths that are
-// then too long, as long as that raises the slack.
+// then too long, three times at most. The mapping with the greatest slack counts.
 //
 // Errors: an unknown top or parameter, before any tool is run; errors of the sources (in Yosys'
 // words) and of the Liberty file; a library that lacks a required cell; a tool that is not
