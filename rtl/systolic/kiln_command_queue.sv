@@ -2,8 +2,8 @@
 // design points with block scales). A command pushed in cycle t is available to the unit from t + 1
 // on.
 //
-// A command has up to three thousand bits. It is stored in slices, each with places of its own, so
-// that the register that selects a word drives few multiplexers.
+// A command has up to three thousand bits. They are divided into groups (kiln_command_group), so
+// that the register that selects a command and the signal that takes it drive few loads each.
 module kiln_command_queue #(
     parameter int unsigned DEPTH = 4,
     parameter int unsigned COMMAND_BITS = 8,
@@ -22,9 +22,8 @@ module kiln_command_queue #(
     output logic [ SCALES_BITS-1:0] scales
 );
   localparam int unsigned WIDTH = COMMAND_BITS + (SCALES ? SCALES_BITS : 0);
-  localparam int unsigned SLICE_BITS = 64;
-  localparam int unsigned SLICES = (WIDTH + SLICE_BITS - 1) / SLICE_BITS;
-  localparam int unsigned COUNT_BITS = $clog2(DEPTH + 1);
+  localparam int unsigned GROUP_BITS = 512;
+  localparam int unsigned GROUPS = (WIDTH + GROUP_BITS - 1) / GROUP_BITS;
 
   logic [WIDTH-1:0] in_data, out_data;
   if (SCALES) begin : g_scales
@@ -37,35 +36,31 @@ module kiln_command_queue #(
     wire unused_scales = &{1'b0, push_scales};
   end
 
-  logic [COUNT_BITS-1:0] count;
-  logic pop;
-  assign room          = count != COUNT_BITS'(DEPTH);
-  assign command_valid = count != '0;
-  assign pop           = command_valid && command_ready;
-  always_ff @(posedge clock) begin
-    if (reset) count <= '0;
-    else count <= count + COUNT_BITS'(push) - COUNT_BITS'(pop);
-  end
-  for (genvar i = 0; i < SLICES; i++) begin : g_slice
-    localparam int unsigned BITS = i + 1 < SLICES ? SLICE_BITS : WIDTH - i * SLICE_BITS;
-    kiln_command_slice #(
+  logic [GROUPS-1:0] rooms, valids;
+  assign room = rooms[0];
+  assign command_valid = valids[0];
+  wire unused_copies = &{1'b0, rooms, valids};
+  for (genvar i = 0; i < GROUPS; i++) begin : g_group
+    localparam int unsigned BITS = i + 1 < GROUPS ? GROUP_BITS : WIDTH - i * GROUP_BITS;
+    kiln_command_group #(
         .WIDTH(BITS),
         .DEPTH(DEPTH)
-    ) slice (
+    ) group (
         .clock,
         .reset,
         .push,
-        .pop,
-        .in_data (in_data[i*SLICE_BITS+:BITS]),
-        .out_data(out_data[i*SLICE_BITS+:BITS])
+        .room    (rooms[i]),
+        .in_data (in_data[i*GROUP_BITS+:BITS]),
+        .valid   (valids[i]),
+        .ready   (command_ready),
+        .out_data(out_data[i*GROUP_BITS+:BITS])
     );
   end
 
 `ifndef SYNTHESIS
   always_ff @(posedge clock) begin
     if (!reset) begin
-      push_into_room : assert (!push || room);
-      count_within_depth : assert (32'(count) <= DEPTH);
+      groups_agree : assert (rooms == {GROUPS{room}} && valids == {GROUPS{command_valid}});
     end
   end
 `endif

@@ -1,4 +1,4 @@
-// Some bits of the commands in a kiln_command_queue, which controls it.
+// Some bits of the commands in a kiln_command_group, which controls it.
 //   out_data   of the oldest command
 module kiln_command_slice #(
     parameter int unsigned WIDTH = 8,

@@ -227,8 +227,8 @@ module kiln_vector_unit #(
   logic busy, block_running, block_start, block_end, listed, working, completion_room,
       takes_parameters;
   logic block_accumulators, block_parameters, block_order, block_earlier;
-  logic [15:0] leaving;  // cycles until all words have left the unit
-  logic leaves_lanes_early;  // the next block's words would leave the lanes before those in them
+  // The next block's words would leave the unit, or the lanes, before those in them.
+  logic leaves_early, leaves_lanes_early;
   logic listed_takes_parameters, listed_releases_parameters;
 
   assign block_earlier      = !drain && command.header.wait_distance != '0 &&
@@ -239,8 +239,16 @@ module kiln_vector_unit #(
   // An instruction's first block takes parameters.
   assign takes_parameters   = drain && (!there || listed_takes_parameters);
   assign block_parameters   = takes_parameters && parameter_sets == '0;
-  assign block_order        =
-      leaving > command.loops.depth || leaves_lanes_early || !completion_room;
+  assign block_order        = leaves_early || leaves_lanes_early || !completion_room;
+  // Its answer is one cycle old, and so is the command when a word is listed.
+  kiln_block_order order_of_blocks (
+      .clock,
+      .reset,
+      .advance,
+      .block_end,
+      .depth(command.loops.depth),
+      .waits(leaves_early)
+  );
   assign block_start = there && !block_running && !block_earlier && !block_accumulators &&
       !block_parameters && !block_order;
   assign working            = (block_running || block_start) && !listed;
@@ -555,7 +563,6 @@ module kiln_vector_unit #(
       depthwise_blocks <= '0;
       parameter_sets   <= '0;
       vector_done      <= '0;
-      leaving          <= '0;
     end else begin
       block_running <= busy && !block_end;
       listed        <= (listed || (slot_end && listed_word.last_of_block)) && !block_end;
@@ -567,8 +574,6 @@ module kiln_vector_unit #(
       parameter_sets <= parameter_sets + INDEX_BITS'(parameters_ready) -
           INDEX_BITS'(block_start && takes_parameters);
       if (instruction_end) vector_done <= next_done;
-      if (block_end && leaving <= command.loops.depth) leaving <= command.loops.depth;
-      else if (advance && leaving != '0) leaving <= leaving - 1'b1;
     end
   end
 
@@ -1063,16 +1068,17 @@ module kiln_vector_unit #(
 
     // Scale blocks lengthen the path to memory, but not that through the lanes.
     localparam int unsigned BLOCK_DEPTH = LATENCY * ($clog2(LANES / SCALES) + 1);
-    // like `leaving`, but until all words have left the lanes
-    logic [15:0] lane_depth, lanes_leaving;
+    logic [15:0] lane_depth;
     assign lane_depth         =
         command.loops.depth - (command.header.output_blocks ? 16'(BLOCK_DEPTH) : '0);
-    assign leaves_lanes_early = lanes_leaving > lane_depth;
-    always_ff @(posedge clock) begin
-      if (reset) lanes_leaving <= '0;
-      else if (block_end && lanes_leaving <= lane_depth) lanes_leaving <= lane_depth;
-      else if (advance && lanes_leaving != '0) lanes_leaving <= lanes_leaving - 1'b1;
-    end
+    kiln_block_order order_in_lanes (
+        .clock,
+        .reset,
+        .advance,
+        .block_end,
+        .depth(lane_depth),
+        .waits(leaves_lanes_early)
+    );
 
     logic gathered_scales, final_scales, output_scales;
     logic [CODES-1:0] gathered_codes, final_codes, output_codes;
