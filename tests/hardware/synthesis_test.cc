@@ -272,7 +272,7 @@ TEST_F(Tools, AClockThatIsTooFastHasNegativeSlack) {
   EXPECT_LT(result->timing->fastest_mhz, 5000);
 }
 
-// Two modules, of which only one has a long path.
+// A module with a long path, and one without.
 constexpr const char* kAdder = R"(
 module adder (input logic clock, input logic [63:0] a, output logic [63:0] sum);
   always_ff @(posedge clock) sum <= sum + a;
@@ -301,7 +301,7 @@ TEST_F(Tools, WhatIsTooSlowIsMappedForSpeed) {
   // A chain of 64 carries takes several times as long as a tree of them.
   EXPECT_GT(fast->timing->fastest_mhz, 1.5 * small->timing->fastest_mhz);
   EXPECT_GT(fast->design.resources.area, small->design.resources.area);
-  // The netlist is that of the fast mapping, whose files lie beside those of the small one.
+  // The netlist has the fast mapping. The files of both mappings are in the folder.
   const std::string netlist = *ReadFile(work_.path() / "netlist.v", budgets::kNetlistBytes);
   int fast_parts = 0;
   for (const auto& entry : fs::directory_iterator(work_.path() / "parts")) {

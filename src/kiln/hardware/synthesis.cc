@@ -33,6 +33,9 @@ namespace fs = std::filesystem;
 // The file that every run writes first; it identifies a work folder of an earlier run.
 constexpr char kVersionLog[] = "version.log";
 
+// The file with the cells of Xilinx' FPGAs.
+constexpr char kFpgaCells[] = "fpga_cells.il";
+
 // The loads and drivers of a part's ports, for a small area and for speed. A part does not know
 // what its outputs drive, which may be a net to all parts of a machine: for speed, it is made ready
 // to drive several times as much.
@@ -255,36 +258,38 @@ class Run {
 
   // Maps every module that keeps its boundary by itself, and merges the netlists.
   Status Map() {
-    constexpr const char* fpga_cells = "fpga_cells.il";
     if (!for_cells())
-      KILN_RETURN_IF_ERROR(Yosys("fpga_cells", FpgaCells(fpga_cells), "", {fpga_cells}));
-    PartsMapping mapping;
-    mapping.work = work_;
-    mapping.tools = tools_;
-    mapping.top = sources_.top;
-    mapping.jobs = options_.jobs;
+      KILN_RETURN_IF_ERROR(Yosys("fpga_cells", FpgaCells(kFpgaCells), "", {kFpgaCells}));
+    mapping_.work = work_;
+    mapping_.tools = tools_;
+    mapping_.top = sources_.top;
+    mapping_.jobs = options_.jobs;
     std::error_code error;
     fs::create_directories(work_ / kPartsFolder, error);
     if (error)
       return ErrorAt((work_ / kPartsFolder).string(), "", "cannot be made: " + error.message(), "");
-    mapping.for_speed = for_speed_;
-    mapping.commands = [&](const MappingPart& part, bool for_speed) {
+    mapping_.commands = [this](const MappingPart& part, bool for_speed) {
       if (!for_cells()) {
-        return FpgaCommands({options_.fpga, fpga_cells}, part.large, part.name == sources_.top);
+        return FpgaCommands({options_.fpga, kFpgaCells}, part.large, part.name == sources_.top);
       }
       const char* constraints = for_speed ? kSpeedConstraints : kConstraints;
       return CellCommands({"cells.lib", constraints, period_ns(), for_speed}, part.large);
     };
-    mapping.started = [&](const MappingPart& part, int64_t done, int64_t total) {
+    mapping_.started = [this](const MappingPart& part, int64_t done, int64_t total) {
       Progress("map", SourceName(part.name), done, total);
     };
-    KILN_ASSIGN_OR_RETURN(const std::vector<MappingPart> parts, Parts(mapping));
-    KILN_ASSIGN_OR_RETURN(mapped_, MapParts(parts, mapping));
+    KILN_ASSIGN_OR_RETURN(parts_, Parts());
+    return MapForSpeed({});
+  }
+  // Maps all parts, those of `names` for speed, and merges the netlists.
+  Status MapForSpeed(const std::set<std::string>& names) {
+    mapping_.for_speed = names;
+    KILN_ASSIGN_OR_RETURN(mapped_, MapParts(parts_, mapping_));
     return MergeNetlists();
   }
   // Divides the design into parts. Modules with doubtful estimates are mapped first to measure
   // them.
-  StatusOr<std::vector<MappingPart>> Parts(const PartsMapping& mapping) const {
+  StatusOr<std::vector<MappingPart>> Parts() const {
     KILN_ASSIGN_OR_RETURN(const std::string text,
                           ReadFile(Path("elaborated.il"), budgets::kNetlistBytes));
     KILN_ASSIGN_OR_RETURN(const RtlilDesign design, ParseRtlil(text));
@@ -297,7 +302,7 @@ class Run {
     const std::set<std::string> doubtful(estimated.doubtful.begin(), estimated.doubtful.end());
     std::erase_if(
         parts, [&](const MappingPart& part) { return !doubtful.contains(part.modules.front()); });
-    KILN_ASSIGN_OR_RETURN(const NetlistStatistics counted, MapWhole(parts, mapping));
+    KILN_ASSIGN_OR_RETURN(const NetlistStatistics counted, MapWhole(parts, mapping_));
     std::map<std::string, int64_t> measured;
     for (const MappingPart& part : parts) {
       KILN_ASSIGN_OR_RETURN(const SynthesisedUnit unit,
@@ -354,24 +359,20 @@ class Run {
   // paths that are still too long. Keeps the mapping with the greatest slack.
   StatusOr<Timing> CloseTiming() {
     KILN_ASSIGN_OR_RETURN(Timing best, Time());
-    std::set<std::string> best_for_speed;
-    std::set<std::string> late = best.late;
+    std::set<std::string> for_speed, best_for_speed, late = best.late;
     for (int round = 0; best.slack_ns < 0 && round < kSpeedRounds; ++round) {
-      const size_t before = for_speed_.size();
-      for_speed_.insert(late.begin(), late.end());
-      if (for_speed_.size() == before) break;
-      KILN_RETURN_IF_ERROR(Map());
+      const size_t before = for_speed.size();
+      for_speed.insert(late.begin(), late.end());
+      if (for_speed.size() == before) break;
+      KILN_RETURN_IF_ERROR(MapForSpeed(for_speed));
       KILN_ASSIGN_OR_RETURN(Timing timing, Time());
       late = timing.late;
       if (timing.slack_ns <= best.slack_ns) continue;
       best = std::move(timing);
-      best_for_speed = for_speed_;
+      best_for_speed = for_speed;
     }
-    if (for_speed_ != best_for_speed) {
-      for_speed_ = best_for_speed;
-      KILN_RETURN_IF_ERROR(Map());
-    }
-    best.mapped_for_speed = static_cast<int64_t>(for_speed_.size());
+    if (for_speed != best_for_speed) KILN_RETURN_IF_ERROR(MapForSpeed(best_for_speed));
+    best.mapped_for_speed = std::ssize(best_for_speed);
     return best;
   }
 
@@ -412,8 +413,9 @@ class Run {
   std::string inverter_, tools_;  // the cell that models ports; comments with versions and hashes
   NetlistStatistics elaborated_;  // before mapping
   MappedParts mapped_;
-  std::set<std::string> for_speed_;  // names of the parts that are mapped for speed
-  std::set<std::string> memories_;   // modules whose bits are counted and that are not mapped
+  std::vector<MappingPart> parts_;
+  PartsMapping mapping_;
+  std::set<std::string> memories_;  // modules whose bits are counted and that are not mapped
 };
 
 }  // namespace

@@ -56,7 +56,7 @@ inline constexpr std::string_view kPartsFolder = "parts";
 struct MappedParts {
   NetlistStatistics statistics;     // statistics of the mapped parts, by name
   std::vector<std::string> names;   // names of all mapped parts
-  std::set<std::string> for_speed;  // those of PartsMapping::for_speed
+  std::set<std::string> for_speed;  // as in PartsMapping
   // By part: its instances whose module differs from the one in its netlist file.
   std::map<std::string, std::vector<ReplacedInstance>> replaced;
 };

@@ -128,7 +128,9 @@ foreach path [find_timing_paths -path_delay max -group_count {7} -slack_max 0] {
   }}
 }}
 foreach around [dict keys $late] {{
-  if {{$around == ""}} {{ puts "kiln_late {2}" }} else {{ puts "kiln_late [get_property [get_cells $around] ref_name]" }}
+  set module {2}
+  if {{$around != ""}} {{ set module [get_property [get_cells $around] ref_name] }}
+  puts "kiln_late $module"
 }}
 exit
 )",

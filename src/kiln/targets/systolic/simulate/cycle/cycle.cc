@@ -79,7 +79,7 @@ struct CommandQueue {
   std::vector<int64_t> done_at;
 
   int64_t sent() const { return std::ssize(sent_at); }
-  // Returns the cycle from which the unit has had the instruction that it has not finished.
+  // Returns the first cycle in which the unit has its current instruction.
   int64_t AvailableSince() const {
     const size_t n = done_at.size();
     return n == 0 ? sent_at[n] : std::max(sent_at[n], done_at[n - 1]);
