@@ -1,6 +1,7 @@
 // Tests of the text and JSON forms of synthesis results.
 #include "kiln/report/synthesis_report.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -75,6 +76,49 @@ TEST(SynthesisReport, FpgasHaveColumnsOfTheirOwn) {
             "time     1.2 s\n");
 }
 
+// The shares of the device are 1,210 of 2,000, 10 of 100, 80 of 100, 1.5 of 1 and so on.
+TEST(SynthesisReport, ADeviceIsComparedWithTheDesign) {
+  hardware::SynthesisResult result = Example();
+  result.design.parts.clear();
+  result.design.resources = {.luts = 1200, .lut_memories = 10, .dsps = 80, .block_rams = 1.5};
+  result.timing.reset();
+  hardware::FpgaDevice device = {"PART", "xc7", 2000, 100, 4000, 2, 0, 100};
+  hardware::SynthesisOptions options = For("xc7");
+  options.device = &device;
+  EXPECT_EQ(ToText(result, options),
+            "top      machine\n"
+            "FPGA     xc7\n"
+            "\n"
+            "unit     instances    LUT  LUT as memory  FF  carry  DSP  BRAM  URAM\n"
+            "-------  ---------  -----  -------------  --  -----  ---  ----  ----\n"
+            "machine          1  1,200             10   0      0   80   1.5     0\n"
+            "\n"
+            "device          used  available   share\n"
+            "-------------  -----  ---------  ------\n"
+            "LUT            1,210      2,000  60.5 %\n"
+            "LUT as memory     10        100  10.0 %\n"
+            "FF                 0      4,000   0.0 %\n"
+            "DSP               80        100  80.0 %\n"
+            "BRAM             1.5          2  75.0 %\n"
+            "URAM               0          0       -\n"
+            "\n"
+            "fit      PART holds the design\n"
+            "\n"
+            "time     1.2 s\n");
+  auto json = nlohmann::json::parse(ToJson(result, options));
+  EXPECT_EQ(json["device"]["part"], "PART");
+  EXPECT_EQ(json["device"]["fits"], true);
+  EXPECT_EQ(json["device"]["resources"]["luts"]["used"], 1210);
+  EXPECT_EQ(json["device"]["resources"]["dsps"]["available"], 100);
+
+  device.block_rams = 1;
+  device.dsps = 79;
+  EXPECT_THAT(ToText(result, options),
+              testing::HasSubstr("\nfit      PART is too small: DSP, BRAM\n"));
+  json = nlohmann::json::parse(ToJson(result, options));
+  EXPECT_EQ(json["device"]["fits"], false);
+}
+
 TEST(SynthesisReport, JsonHasTheSame) {
   const auto json = nlohmann::json::parse(ToJson(Example(), {}));
   EXPECT_EQ(json["top"], "machine");
@@ -89,6 +133,7 @@ TEST(SynthesisReport, JsonHasTheSame) {
   EXPECT_EQ(fpga["fpga"], "xcup");
   EXPECT_EQ(fpga["design"]["dsps"], 0);
   EXPECT_FALSE(fpga["design"].contains("area"));
+  EXPECT_FALSE(fpga.contains("device"));
 }
 
 }  // namespace

@@ -1,9 +1,13 @@
 // The command `kiln synth`: synthesises an emitted design, or a module of the library, with Yosys
 // and measures its timing with OpenSTA.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/App.hpp>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "kiln/command/arguments.h"
 #include "kiln/command/checks.h"
@@ -38,6 +42,9 @@ class SynthCommand final : public Command {
                    "For an FPGA of Xilinx in place of standard cells: xc7 or xcup")
         ->check(CLI::IsMember({"xc7", "xcup"}).description(""))
         ->type_name("FAMILY");
+    app.add_option("--device", device_,
+                   "For this FPGA of Xilinx, and whether it holds the design: " + Devices())
+        ->type_name("PART");
     app.add_option("--depth", options_.depth, "Levels of units in the table")
         ->check(InRange(0, 16))
         ->capture_default_str();
@@ -74,7 +81,8 @@ class SynthCommand final : public Command {
         "Example:\n  kiln synth --module kiln_systolic_array --parameters "
         "ARRAY_ROWS=4,ARRAY_COLUMNS=4,INPUT_FORMAT=e4m3,WEIGHT_FORMAT=e4m3,PSUM_FORMAT=bf16\n"
         "  kiln compile models/demo_fashion_mnist.onnx --on systolic-int8-8x8 --emit design\n"
-        "  kiln synth design --clock-mhz 50");
+        "  kiln synth design --clock-mhz 50\n"
+        "  kiln synth design --device XCZU7EV");
   }
 
   Status Run(Context& context) override {
@@ -123,19 +131,41 @@ class SynthCommand final : public Command {
     return hardware::SourcesOfModule(module_);
   }
 
-  // Checks that no option of standard cells is combined with --fpga.
-  Status CheckTarget() const {
+  // Returns the parts of the known devices.
+  static std::string Devices() {
+    std::vector<std::string_view> parts;
+    for (const hardware::FpgaDevice& device : hardware::FpgaDevices()) parts.push_back(device.part);
+    return fmt::format("{}", fmt::join(parts, ", "));
+  }
+
+  // Sets the device and its family. Checks that the family is that of --fpga, and that no option of
+  // standard cells is combined with either.
+  Status CheckTarget() {
+    if (!device_.empty()) {
+      KILN_ASSIGN_OR_RETURN(options_.device, hardware::FindFpgaDevice(device_, "--device"));
+      const hardware::FpgaDevice& device = *options_.device;
+      if (!options_.fpga.empty() && options_.fpga != device.family) {
+        return ErrorAt("", "--device",
+                       fmt::format("{} is of the family {}, and --fpga asks for {}", device.part,
+                                   device.family, options_.fpga),
+                       "leave --fpga out");
+      }
+      options_.fpga = device.family;
+    }
     if (options_.fpga.empty()) return OkStatus();
     for (const CLI::Option* option : cells_->get_options()) {
       if (option->count() == 0) continue;
-      return ErrorAt("", option->get_name(), "is of standard cells, and --fpga asks for an FPGA's",
+      return ErrorAt("", option->get_name(),
+                     fmt::format("is of standard cells, and {} asks for an FPGA's",
+                                 device_.empty() ? "--fpga" : "--device"),
                      "leave one of the two out");
     }
     return OkStatus();
   }
 
   CLI::Option_group* cells_ = nullptr;
-  std::string folder_, top_, module_, parameters_, liberty_, keep_, json_, memories_ = "count";
+  std::string folder_, top_, module_, parameters_, device_, liberty_, keep_, json_;
+  std::string memories_ = "count";
   bool no_timing_ = false;
   hardware::SynthesisOptions options_;
 };

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "kiln/hardware/fpga_devices.h"
 #include "kiln/hardware/liberty.h"
 #include "kiln/hardware/netlist_statistics.h"
 #include "kiln/support/status.h"
@@ -76,6 +77,8 @@ struct SynthesisOptions {
   int jobs = 1;  // number of modules that are mapped concurrently; does not affect results
   // Called when a step begins, from any thread; may be empty.
   std::function<void(const SynthesisProgress&)> progress;
+  // A device of the family `fpga`, with which reports compare the design; null: none.
+  const FpgaDevice* device = nullptr;
 };
 
 // The worst path of a design.

@@ -2,9 +2,11 @@
 #include "kiln/report/synthesis_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "kiln/report/text.h"
 #include "kiln/support/json_text.h"
@@ -12,6 +14,8 @@
 namespace kiln {
 namespace {
 
+using hardware::DeviceUse;
+using hardware::FpgaDevice;
 using hardware::Resources;
 using hardware::SynthesisedUnit;
 using hardware::SynthesisOptions;
@@ -99,6 +103,34 @@ Json JsonOf(const SynthesisedUnit& unit, bool fpga) {
   return json;
 }
 
+// Returns what the design takes of a device, and whether it fits.
+std::string TextOf(const FpgaDevice& device, const Resources& design) {
+  Table table;
+  table.Column("device").Right("used").Right("available").Right("share");
+  std::vector<std::string_view> lacking;
+  for (const DeviceUse& use : UseOf(device, design)) {
+    const auto available = static_cast<double>(use.available);
+    table.Row({std::string(use.resource),
+               use.used == std::floor(use.used) ? Thousands(std::llround(use.used))
+                                                : fmt::format("{:.1f}", use.used),
+               Thousands(use.available), use.available > 0 ? Percent(use.used / available) : "-"});
+    if (!use.fits()) lacking.push_back(use.resource);
+  }
+  return fmt::format("{}\nfit      {} {}\n\n", table.ToString(), device.part,
+                     lacking.empty() ? "holds the design"
+                                     : fmt::format("is too small: {}", fmt::join(lacking, ", ")));
+}
+
+Json JsonOf(const FpgaDevice& device, const Resources& design) {
+  Json uses;
+  bool fits = true;
+  for (const DeviceUse& use : UseOf(device, design)) {
+    uses[std::string(use.key)] = {{"used", use.used}, {"available", use.available}};
+    fits = fits && use.fits();
+  }
+  return {{"part", device.part}, {"fits", fits}, {"resources", uses}};
+}
+
 }  // namespace
 
 std::string ToText(const SynthesisResult& result, const SynthesisOptions& options) {
@@ -107,6 +139,7 @@ std::string ToText(const SynthesisResult& result, const SynthesisOptions& option
   out += fpga ? fmt::format("FPGA     {}\n\n", options.fpga)
               : fmt::format("library  {}\n\n", result.library);
   out += ResourceTable(result, fpga).ToString() + "\n";
+  if (options.device != nullptr) out += TextOf(*options.device, result.design.resources);
   if (result.timing) {
     const hardware::Timing& t = *result.timing;
     if (t.from.empty()) {
@@ -133,6 +166,8 @@ std::string ToJson(const SynthesisResult& result, const SynthesisOptions& option
   Json json = {{"top", result.top}};
   if (fpga) {
     json["fpga"] = options.fpga;
+    if (options.device != nullptr)
+      json["device"] = JsonOf(*options.device, result.design.resources);
   } else {
     json["library"] = result.library;
     json["clock_mhz"] = options.clock_mhz;

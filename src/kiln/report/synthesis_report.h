@@ -8,8 +8,8 @@
 
 namespace kiln {
 
-// Formats a table of units, the parts of each unit indented below it, followed by the worst timing
-// path.
+// Formats a table of units, the parts of each unit indented below it, followed by the shares that
+// the design takes of SynthesisOptions::device, or by the worst timing path.
 std::string ToText(const hardware::SynthesisResult& result,
                    const hardware::SynthesisOptions& options);
 // Formats the same as JSON: areas in square micrometres, or FPGA resources by kind.

@@ -1,0 +1,45 @@
+// The table fpga_devices.def and comparisons with it.
+#include "kiln/hardware/fpga_devices.h"
+
+#include <absl/strings/ascii.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "kiln/support/excerpt.h"
+
+namespace kiln::hardware {
+
+const std::vector<FpgaDevice>& FpgaDevices() {
+  static const std::vector<FpgaDevice> devices = {
+#define KILN_FPGA(part, family, ...) {#part, #family, __VA_ARGS__},
+#include "kiln/hardware/fpga_devices.def"
+#undef KILN_FPGA
+  };
+  return devices;
+}
+
+StatusOr<const FpgaDevice*> FindFpgaDevice(std::string_view part, std::string_view place) {
+  const std::string capitals = absl::AsciiStrToUpper(std::string(part));
+  std::vector<std::string_view> known;
+  for (const FpgaDevice& device : FpgaDevices()) {
+    if (device.part == capitals) return &device;
+    known.push_back(device.part);
+  }
+  return NotFoundAt("", place, fmt::format("there is no device {}", QuotedExcerpt(part)),
+                    fmt::format("give one of: {}", fmt::join(known, ", ")));
+}
+
+std::vector<DeviceUse> UseOf(const FpgaDevice& device, const Resources& design) {
+  const auto row = [](std::string_view resource, std::string_view key, auto used,
+                      int64_t available) {
+    return DeviceUse{resource, key, static_cast<double>(used), available};
+  };
+  return {row("LUT", "luts", design.luts + design.lut_memories, device.luts),
+          row("LUT as memory", "lut_memories", design.lut_memories, device.lut_memories),
+          row("FF", "flip_flops", design.flip_flops, device.flip_flops),
+          row("DSP", "dsps", design.dsps, device.dsps),
+          row("BRAM", "block_rams", design.block_rams, device.block_rams),
+          row("URAM", "ultra_rams", design.ultra_rams, device.ultra_rams)};
+}
+
+}  // namespace kiln::hardware
