@@ -45,18 +45,27 @@ module kiln_performance_counters #(
         activity_input_fetch
       };
     end
-    logic [UNITS*8*BITS-1:0] values;  // eight entries per unit; those beyond UNIT_COUNTERS are zero
+    // Eight entries of 64 bits per unit, so that a counter is read by a multiplexer and not by a
+    // shifter; those beyond UNIT_COUNTERS are zero.
+    logic [UNITS*8*64-1:0] entries;
     for (genvar u = 0; u < UNITS; u++) begin : g_unit
+      logic [COUNTERS*BITS-1:0] values;
       kiln_unit_counters counters (
           .clock,
           .clear(clears),
           .count(counts),
           .activity(activities[u*ACTIVITY_BITS+:ACTIVITY_BITS]),
-          .values(values[u*8*BITS+:COUNTERS*BITS])
+          .values
       );
-      assign values[(u*8+COUNTERS)*BITS+:(8-COUNTERS)*BITS] = '0;
+      for (genvar k = 0; k < 8; k++) begin : g_entry
+        if (k < COUNTERS) begin : g_counter
+          assign entries[(u*8+k)*64+:64] = 64'(values[k*BITS+:BITS]);
+        end else begin : g_none
+          assign entries[(u*8+k)*64+:64] = '0;
+        end
+      end
     end
-    assign read_value = BITS'(values >> (16'({read_unit, read_counter}) * 16'(BITS)));
+    assign read_value = BITS'(entries[{read_unit, read_counter, 6'd0}+:64]);
   end else begin : g_no_counters
     assign read_value = '0;
     wire unused = &{1'b0, clock, clear, count, activity_input_fetch, activity_weight_fetch,

@@ -13,10 +13,8 @@ namespace {
 using testing::HasSubstr;
 
 TEST(FpgaDevices, HaveWhatTheDataflowDesignPointsSayOfTheirBoards) {
-  const std::pair<const char*, const char*> boards[] = {{"pynq", "XC7Z020"},
-                                                        {"ultra96", "XCZU3EG"},
-                                                        {"zcu104", "XCZU7EV"},
-                                                        {"u250", "XCU250"}};
+  const std::pair<const char*, const char*> boards[] = {
+      {"pynq", "XC7Z020"}, {"ultra96", "XCZU3EG"}, {"zcu104", "XCZU7EV"}, {"u250", "XCU250"}};
   EXPECT_EQ(FpgaDevices().size(), std::size(boards));
   for (const auto& [board, part] : boards) {
     SCOPED_TRACE(part);
