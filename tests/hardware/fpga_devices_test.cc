@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+
 #include "kiln/support/yaml.h"
 
 namespace kiln::hardware {
@@ -60,6 +63,31 @@ TEST(FpgaDevices, AreFoundInSmallLettersToo) {
   EXPECT_THAT(unknown.status().message(),
               testing::AllOf(HasSubstr("--device: there is no device 'XC7Z02'"),
                              HasSubstr("XC7Z020, XCZU3EG, XCZU7EV, XCU250")));
+}
+
+// The least LUTs that hold functions with n[i] of i + 1 inputs: any pair of at most five inputs may
+// share one.
+int64_t LeastLuts(std::array<int64_t, 4> n) {
+  int64_t least = n[0] + n[1] + n[2] + n[3];
+  for (size_t i = 0; i < 4; ++i) {
+    for (size_t j = i; j < 4 && i + j + 2 <= 5; ++j) {
+      std::array<int64_t, 4> rest = n;
+      --rest[i];
+      --rest[j];
+      if (std::ranges::min(rest) >= 0) least = std::min(least, 1 + LeastLuts(rest));
+    }
+  }
+  return least;
+}
+
+TEST(FpgaDevices, NarrowFunctionsShareLuts) {
+  for (int64_t code = 0; code < 4 * 4 * 4 * 3; ++code) {
+    const std::array<int64_t, 4> narrow = {code % 4, code / 4 % 4, code / 16 % 4, code / 64};
+    int64_t functions = 7;  // of five and six inputs
+    for (const int64_t count : narrow) functions += count;
+    const Resources design = {.luts = functions, .narrow_luts = narrow};
+    EXPECT_EQ(PackedLuts(design), 7 + LeastLuts(narrow)) << testing::PrintToString(narrow);
+  }
 }
 
 // LUTs as memory are among the LUTs; a device that is filled to the last one holds the design.

@@ -65,6 +65,12 @@ TEST(SynthesisOutput, YosysSaysWhatIsWrong) {
 
 TEST(SynthesisOutput, XilinxCells) {
   EXPECT_EQ(XilinxResources("LUT5").luts, 1);
+  EXPECT_THAT(XilinxResources("LUT5").narrow_luts, testing::ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(XilinxResources("LUT6_2").narrow_luts, testing::ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(XilinxResources("LUT4").narrow_luts, testing::ElementsAre(0, 0, 0, 1));
+  EXPECT_THAT(XilinxResources("LUT2").narrow_luts, testing::ElementsAre(0, 1, 0, 0));
+  EXPECT_THAT(XilinxResources("INV").narrow_luts, testing::ElementsAre(1, 0, 0, 0));
+  EXPECT_THAT(XilinxResources("FDRE").narrow_luts, testing::ElementsAre(0, 0, 0, 0));
   EXPECT_EQ(XilinxResources("FDRE").flip_flops, 1);
   EXPECT_EQ(XilinxResources("DSP48E2").dsps, 1);
   EXPECT_EQ(XilinxResources("RAMB18E2").block_rams, 0.5);

@@ -76,11 +76,15 @@ TEST(SynthesisReport, FpgasHaveColumnsOfTheirOwn) {
             "time     1.2 s\n");
 }
 
-// The shares of the device are 1,210 of 2,000, 10 of 100, 80 of 100, 1.5 of 1 and so on.
+// 200 of 1,300 functions have two inputs and share 100 LUTs, so the shares are 1,210 of 2,000, 10 of 100, 80 of 100, 1.5 of 1 and so on.
 TEST(SynthesisReport, ADeviceIsComparedWithTheDesign) {
   hardware::SynthesisResult result = Example();
   result.design.parts.clear();
-  result.design.resources = {.luts = 1200, .lut_memories = 10, .dsps = 80, .block_rams = 1.5};
+  result.design.resources = {.luts = 1300,
+                             .lut_memories = 10,
+                             .dsps = 80,
+                             .narrow_luts = {0, 200, 0, 0},
+                             .block_rams = 1.5};
   result.timing.reset();
   hardware::FpgaDevice device = {"PART", "xc7", 2000, 100, 4000, 2, 0, 100};
   hardware::SynthesisOptions options = For("xc7");
@@ -91,7 +95,7 @@ TEST(SynthesisReport, ADeviceIsComparedWithTheDesign) {
             "\n"
             "unit     instances    LUT  LUT as memory  FF  carry  DSP  BRAM  URAM\n"
             "-------  ---------  -----  -------------  --  -----  ---  ----  ----\n"
-            "machine          1  1,200             10   0      0   80   1.5     0\n"
+            "machine          1  1,300             10   0      0   80   1.5     0\n"
             "\n"
             "device          used  available   share\n"
             "-------------  -----  ---------  ------\n"
@@ -101,6 +105,8 @@ TEST(SynthesisReport, ADeviceIsComparedWithTheDesign) {
             "DSP               80        100  80.0 %\n"
             "BRAM             1.5          2  75.0 %\n"
             "URAM               0          0       -\n"
+            "\n"
+            "1,300 functions share 1,200 LUTs, in pairs of at most five inputs together\n"
             "\n"
             "fit      PART holds the design\n"
             "\n"

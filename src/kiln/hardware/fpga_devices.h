@@ -33,8 +33,14 @@ struct DeviceUse {
   bool fits() const { return used <= static_cast<double>(available); }
 };
 
-// Compares a mapped design with a device, kind by kind. LUTs are those of logic and those that
-// serve as memory together; the latter have a row of their own, too.
+// Returns the least LUTs that hold the functions of a design. A LUT of these families has six
+// inputs and two outputs: it holds two functions that have at most five inputs together, of four
+// and one, three and two or fewer. (Functions with common inputs, which also could share a LUT, are
+// not searched for.)
+int64_t PackedLuts(const Resources& design);
+
+// Compares a mapped design with a device, kind by kind. LUTs are PackedLuts and those that serve as
+// memory together; the latter have a row of their own, too.
 std::vector<DeviceUse> UseOf(const FpgaDevice& device, const Resources& design);
 
 }  // namespace kiln::hardware

@@ -275,6 +275,7 @@ void Resources::Add(const Resources& other, int64_t times) {
         &Resources::lut_memories, &Resources::carries, &Resources::dsps, &Resources::ultra_rams}) {
     this->*member += other.*member * times;
   }
+  for (size_t i = 0; i < narrow_luts.size(); ++i) narrow_luts[i] += other.narrow_luts[i] * times;
 }
 
 StatusOr<SynthesisedUnit> SumUnits(

@@ -30,6 +30,10 @@ Resources XilinxResources(std::string_view cell) {
     break;
   }
   resources.cells = 1;
+  if (resources.luts == 1) {  // INV, or LUT and the number of its inputs
+    const size_t inputs = cell.starts_with("LUT") ? static_cast<size_t>(cell[3] - '0') : 1;
+    if (inputs >= 1 && inputs <= resources.narrow_luts.size()) ++resources.narrow_luts[inputs - 1];
+  }
   return resources;
 }
 

@@ -116,9 +116,13 @@ std::string TextOf(const FpgaDevice& device, const Resources& design) {
                Thousands(use.available), use.available > 0 ? Percent(use.used / available) : "-"});
     if (!use.fits()) lacking.push_back(use.resource);
   }
-  return fmt::format("{}\nfit      {} {}\n\n", table.ToString(), device.part,
-                     lacking.empty() ? "holds the design"
-                                     : fmt::format("is too small: {}", fmt::join(lacking, ", ")));
+  return fmt::format(
+      "{}\n{} functions share {}, in pairs of at most five inputs together\n\n"
+      "fit      {} {}\n\n",
+      table.ToString(), Thousands(design.luts), Counted(hardware::PackedLuts(design), "LUT"),
+      device.part,
+      lacking.empty() ? "holds the design"
+                      : fmt::format("is too small: {}", fmt::join(lacking, ", ")));
 }
 
 Json JsonOf(const FpgaDevice& device, const Resources& design) {
