@@ -10,6 +10,7 @@ module kiln_depthwise_cluster #(
     parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,
     parameter int unsigned ACCUMULATION_LATENCY = 1,  // see kiln_accumulation_buffer
+    parameter int unsigned DEPTHWISE_SUM_LATENCY = 1,  // see kiln_depthwise_unit
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
@@ -114,6 +115,7 @@ module kiln_depthwise_cluster #(
       .ACCUMULATION_BUFFER_WORDS(ACCUMULATION_BUFFER_WORDS),
       .ACCUMULATION_BUFFER_BANKS(ACCUMULATION_BUFFER_BANKS),
       .ACCUMULATION_LATENCY(ACCUMULATION_LATENCY),
+      .DEPTHWISE_SUM_LATENCY(DEPTHWISE_SUM_LATENCY),
       .INPUT_FORMAT(INPUT_FORMAT),
       .WEIGHT_FORMAT(WEIGHT_FORMAT),
       .PSUM_FORMAT(PSUM_FORMAT),

@@ -1,25 +1,27 @@
 // The depthwise unit: computes depthwise convolutions with any kernel, stride and dilation,
 // ARRAY_COLUMNS channels at once and DEPTHWISE_MULTIPLIERS taps of each channel per cycle.
-//   block             One pixel tile of one column tile takes pixels * tap_steps cycles s .., where
-//                     tap_steps = ceil(taps / DEPTHWISE_MULTIPLIERS) and s is the first cycle in
-//                     which the previous block has ended and an input bank, a weight bank and an
-//                     accumulation bank are available. Pixels are taken in row-major order, and for
-//                     each pixel its taps, DEPTHWISE_MULTIPLIERS per cycle.
-//   sums              psum = psum + x * w tap by tap, from 0, each sum rounded to PSUM_FORMAT
-//                     (integers: in any order). The step issued in cycle t reads its inputs and
-//                     weights in t + READ_WAIT; the last step of a pixel sends its address to the
-//                     accumulation buffer in t + C - 1 and its psums in t + C.
+//   block             One pixel tile of one column tile takes cycles s .., where s is the first
+//                     cycle in which the previous block has ended and an input bank, a weight bank
+//                     and an accumulation bank are available. Pixels are taken in row-major order,
+//                     and for each pixel its taps, DEPTHWISE_MULTIPLIERS in each of ceil(taps /
+//                     DEPTHWISE_MULTIPLIERS) steps. A step takes one cycle; with rounded sums the
+//                     steps of a pixel are DEPTHWISE_SUM_LATENCY cycles apart.
+//   sums              As kiln_depthwise_lanes defines them. The step issued in cycle t reads its
+//                     inputs and weights in t + READ_WAIT; the last step of a pixel sends its
+//                     address to the accumulation buffer in t + LATENCY - 1 and its psums in t +
+//                     LATENCY.
 //   inputs            The words of all column tiles that a fill serves are side by side; the next
 //                     block begins one word further.
 //   weights_released  Asserted in the last cycle of a block.
 //   input_released    Asserted in the last cycle of the last block that the fill serves.
-//   block_done        Asserted in cycle e - 2 + C + ACCUMULATION_LATENCY, where e - 1 is the last
-//                     cycle of the block: the block's accumulators can be read from the next cycle
-//                     on.
+//   block_done        Asserted in cycle e - 2 + LATENCY + ACCUMULATION_LATENCY, where e - 1 is the
+//                     last cycle of the block: the block's accumulators can be read from the next
+//                     cycle on.
 //
-// Tokens and command are as in kiln_array_sequencer. There are C cycles between reading and
-// accumulating: the pipeline uses those that it needs, and the others are registers for retiming. A
-// design needs ARRAY_COLUMNS >= 2.
+// Tokens and command are as in kiln_array_sequencer. LATENCY is ARRAY_COLUMNS with integers and
+// quires: the pipeline uses the cycles that it needs, and the others are registers for retiming. A
+// design needs ARRAY_COLUMNS >= 2. With rounded sums it is 3 + DEPTHWISE_SUM_LATENCY *
+// (DEPTHWISE_MULTIPLIERS + 1).
 module kiln_depthwise_unit #(
     parameter int unsigned ARRAY_COLUMNS = 4,
     parameter int unsigned DEPTHWISE_MULTIPLIERS = 9,
@@ -28,6 +30,7 @@ module kiln_depthwise_unit #(
     parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,
     parameter int unsigned ACCUMULATION_LATENCY = 1,  // see kiln_accumulation_buffer
+    parameter int unsigned DEPTHWISE_SUM_LATENCY = 1,  // cycles of a rounded sum, 1 or 2
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
@@ -82,12 +85,16 @@ module kiln_depthwise_unit #(
   localparam int INDEX_BITS = kiln_systolic_pkg::INDEX_BITS;
   localparam int unsigned MULTIPLIERS = DEPTHWISE_MULTIPLIERS;
   // The pipeline of a step issued in t: addresses in t, read in t + READ_WAIT, multiplied in the
-  // cycle after, added PRODUCT_WAIT cycles later, with SUM_WAIT registers after the sum, so that it
-  // reaches the accumulation buffer in t + C.
-  localparam bit INTEGER = kiln_format_pkg::kind(PSUM_FORMAT) == kiln_format_pkg::KIND_INTEGER;
-  localparam int unsigned READ_WAIT = ARRAY_COLUMNS >= 3 ? 1 : 0;
-  localparam int unsigned PRODUCT_WAIT = INTEGER && ARRAY_COLUMNS >= 4 ? 1 : 0;
-  localparam int unsigned SUM_WAIT = ARRAY_COLUMNS - 2 - READ_WAIT - PRODUCT_WAIT;
+  // cycle after. Exact products are added PRODUCT_WAIT cycles later, with SUM_WAIT registers after
+  // the sum.
+  localparam bit ROUNDED =
+      kiln_format_pkg::kind(PSUM_FORMAT) != kiln_format_pkg::KIND_INTEGER &&
+      kiln_format_pkg::kind(PSUM_FORMAT) != kiln_format_pkg::KIND_QUIRE;
+  localparam int unsigned LATENCY =
+      ROUNDED ? 3 + DEPTHWISE_SUM_LATENCY * (MULTIPLIERS + 1) : ARRAY_COLUMNS;
+  localparam int unsigned READ_WAIT = ROUNDED || ARRAY_COLUMNS >= 3 ? 1 : 0;
+  localparam int unsigned PRODUCT_WAIT = !ROUNDED && ARRAY_COLUMNS >= 4 ? 1 : 0;
+  localparam int unsigned SUM_WAIT = ROUNDED ? 0 : ARRAY_COLUMNS - 2 - READ_WAIT - PRODUCT_WAIT;
 
   if (ARRAY_COLUMNS < 2) begin : g_too_narrow
     $error("kiln_depthwise_unit: ARRAY_COLUMNS must be 2 at least");
@@ -122,7 +129,8 @@ module kiln_depthwise_unit #(
   logic [COUNT_BITS-1:0] tile, y, x, step;
   logic last_y, last_x, last_step, first_step, pixel_end, row_end;
   logic first_of_fill, last_tile, last_of_fill;
-  assign pixel_end = busy && last_step;
+  logic issue;  // of a step
+  assign pixel_end = issue && last_step;
   assign row_end = pixel_end && last_x;
   assign last_of_fill = last_block || last_tile;
   kiln_loop_counter #(
@@ -169,7 +177,7 @@ module kiln_depthwise_unit #(
       .clock,
       .reset,
       .rounds (command.region.tap_steps),
-      .advance(busy),
+      .advance(issue),
       .restart(pixel_end),
       .count  (step),
       .first  (first_step),
@@ -190,6 +198,13 @@ module kiln_depthwise_unit #(
   assign waiting = command_valid && !running;
   assign start = waiting && inputs_ready && weights_ready && accumulation_ready;
   assign busy = running || start;
+  if (ROUNDED && DEPTHWISE_SUM_LATENCY > 1) begin : g_apart
+    logic wait_for_sum;
+    always_ff @(posedge clock) wait_for_sum <= !reset && issue && !last_step;
+    assign issue = busy && !wait_for_sum;
+  end else begin : g_back_to_back
+    assign issue = busy;
+  end
   assign stalled_input = waiting && !inputs_ready;
   assign stalled_weights = waiting && inputs_ready && !weights_ready;
   assign stalled_accumulation = waiting && inputs_ready && weights_ready && !accumulation_ready;
@@ -219,7 +234,7 @@ module kiln_depthwise_unit #(
       .kernel_x(TAP_BITS'(command.reduction.kernel_x)),
       .column_step(PLACE_BITS'(command.region.tap_column_step)),
       .row_step(PLACE_BITS'(command.region.tap_row_step)),
-      .advance(busy),
+      .advance(issue),
       .restart(pixel_end),
       .present,
       .places(tap_places)
@@ -273,7 +288,7 @@ module kiln_depthwise_unit #(
   ) delay_read (
       .clock,
       .reset,
-      .in (busy),
+      .in (issue),
       .out(read)
   );
   kiln_delay #(
@@ -314,6 +329,7 @@ module kiln_depthwise_unit #(
       .LANES(ARRAY_COLUMNS),
       .MULTIPLIERS(MULTIPLIERS),
       .PRODUCT_REGISTERS(PRODUCT_WAIT),
+      .SUM_LATENCY(DEPTHWISE_SUM_LATENCY),
       .INPUT_FORMAT(INPUT_FORMAT),
       .WEIGHT_FORMAT(WEIGHT_FORMAT),
       .PSUM_FORMAT(PSUM_FORMAT),
@@ -379,7 +395,7 @@ module kiln_depthwise_unit #(
     assign bank_of_block = command.first_block[0] ^ visit_index[0];
   end
   kiln_pulse_delay #(
-      .CYCLES(ARRAY_COLUMNS - 1)
+      .CYCLES(LATENCY - 1)
   ) delay_valid (
       .clock,
       .reset,
@@ -387,7 +403,7 @@ module kiln_depthwise_unit #(
       .out(accumulate_valid)
   );
   kiln_pulse_delay #(
-      .CYCLES(ARRAY_COLUMNS + ACCUMULATION_LATENCY - 1)
+      .CYCLES(LATENCY + ACCUMULATION_LATENCY - 1)
   ) delay_done (
       .clock,
       .reset,
@@ -396,7 +412,7 @@ module kiln_depthwise_unit #(
   );
   kiln_delay #(
       .WIDTH (1 + WORD_BITS),
-      .CYCLES(ARRAY_COLUMNS - 1)
+      .CYCLES(LATENCY - 1)
   ) delay_word (
       .clock,
       .in ({bank_of_block, word}),

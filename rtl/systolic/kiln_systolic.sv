@@ -63,6 +63,7 @@ module kiln_systolic #(
     parameter int unsigned OPERAND_BUFFER_WORDS = 32,
     parameter int unsigned DEPTHWISE_MULTIPLIERS = 9,  // 0: no depthwise unit
     parameter int unsigned DEPTHWISE_BUFFER_WORDS = 1024,
+    parameter int unsigned DEPTHWISE_SUM_LATENCY = 1,  // cycles
     parameter int unsigned USER_UNIT = 0,  // number of the unit in kiln_user_unit; 0: none
     parameter int unsigned DEPTHWISE_WORDS_PER_CYCLE = 1,
     parameter int unsigned INPUT_PORT_BYTES = 16,
@@ -675,6 +676,7 @@ module kiln_systolic #(
         .ACCUMULATION_BUFFER_WORDS(ACCUMULATION_BUFFER_WORDS),
         .ACCUMULATION_BUFFER_BANKS(ACCUMULATION_BUFFER_BANKS),
         .ACCUMULATION_LATENCY     (ACCUMULATION_LATENCY),
+        .DEPTHWISE_SUM_LATENCY    (DEPTHWISE_SUM_LATENCY),
         .INPUT_FORMAT             (INPUT_FORMAT),
         .WEIGHT_FORMAT            (WEIGHT_FORMAT),
         .PSUM_FORMAT              (PSUM_FORMAT),

@@ -1,6 +1,6 @@
 // Parts of the depthwise unit: its sums in several formats, with and without a register after the
-// multipliers, and its double buffer at several write widths. Instances of the same part have the
-// same inputs.
+// multipliers, with additions of one and two cycles, and its double buffer at several write widths.
+// Instances of the same part have the same inputs, except for `first_apart`.
 module depthwise_bench #(
     localparam int unsigned LANES = 2,
     localparam int unsigned MULTIPLIERS = 3,
@@ -11,12 +11,15 @@ module depthwise_bench #(
     // Sums.
     input  logic                             valid,
     input  logic                             first,
+    input  logic                             first_apart,  // of sums_bf16_2
     input  logic [          MULTIPLIERS-1:0] present,
     input  logic [  MULTIPLIERS*LANES*8-1:0] inputs,
     input  logic [  MULTIPLIERS*LANES*8-1:0] weights,
     output logic [             LANES*32-1:0] sums_now,  // int8 into int32
     output logic [             LANES*32-1:0] sums_later,  // the same, after a register
-    output logic [             LANES*16-1:0] sums_bf16,  // e4m3 times posit8_1
+    output logic [             LANES*16-1:0] sums_bf16_1,  // e4m3 times posit8_1
+    output logic [             LANES*16-1:0] sums_bf16_2,  // the same, additions of two cycles
+    output logic [             LANES*32-1:0] sums_quire,  // e4m3 times e4m3, exact, then fp32
     // Buffers.
     input  logic                             write_enable,
     input  logic                             write_bank,
@@ -49,14 +52,50 @@ module depthwise_bench #(
   kiln_depthwise_lanes #(
       .LANES(LANES),
       .MULTIPLIERS(MULTIPLIERS),
-      .PRODUCT_REGISTERS(0),
+      .SUM_LATENCY(1),
       .INPUT_FORMAT(kiln_named_formats_pkg::E4M3),
       .WEIGHT_FORMAT(kiln_named_formats_pkg::POSIT8_1),
       .PSUM_FORMAT(kiln_named_formats_pkg::BF16)
-  ) lanes_bf16 (
-      .sums(sums_bf16),
+  ) lanes_bf16_1 (
+      .sums(sums_bf16_1),
       .*
   );
+  kiln_depthwise_lanes #(
+      .LANES(LANES),
+      .MULTIPLIERS(MULTIPLIERS),
+      .SUM_LATENCY(2),
+      .INPUT_FORMAT(kiln_named_formats_pkg::E4M3),
+      .WEIGHT_FORMAT(kiln_named_formats_pkg::POSIT8_1),
+      .PSUM_FORMAT(kiln_named_formats_pkg::BF16)
+  ) lanes_bf16_2 (
+      .first(first_apart),
+      .sums(sums_bf16_2),
+      .*
+  );
+
+  // The quire of e4m3 times e4m3, which has no name.
+  localparam kiln_format_pkg::format_t QUIRE = 18640'h82200000ffee00001474;
+  localparam int QUIRE_BITS = kiln_format_pkg::bits(QUIRE);
+  logic [LANES*QUIRE_BITS-1:0] quires;
+  kiln_depthwise_lanes #(
+      .LANES(LANES),
+      .MULTIPLIERS(MULTIPLIERS),
+      .PRODUCT_REGISTERS(1),
+      .INPUT_FORMAT(kiln_named_formats_pkg::E4M3),
+      .WEIGHT_FORMAT(kiln_named_formats_pkg::E4M3),
+      .PSUM_FORMAT(QUIRE)
+  ) lanes_quire (
+      .sums(quires),
+      .*
+  );
+  for (genvar c = 0; c < LANES; c++) begin : g_quire
+    kiln_decode_to_fp32 #(
+        .FORMAT(QUIRE)
+    ) decode (
+        .code (quires[c*QUIRE_BITS+:QUIRE_BITS]),
+        .value(sums_quire[c*32+:32])
+    );
+  end
 
   kiln_depthwise_input_buffer #(
       .WORDS (WORDS),

@@ -9,7 +9,9 @@
 #include "Vdepthwise_bench.h"
 #include "Vdepthwise_unit_2x4.h"
 #include "Vdepthwise_unit_6x3.h"
+#include "kiln/numerics/codec.h"
 #include "kiln/numerics/mac.h"
+#include "kiln/numerics/quire.h"
 #include "kiln/targets/systolic/config/user_unit.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/command_port.h"
@@ -291,25 +293,51 @@ TEST(DepthwiseUnits, Unit) {
 
 constexpr size_t kLanes = 2, kMultipliers = 3;
 
-// A step's taps, and what is added up behind it.
+using Codes = std::array<uint32_t, kLanes>;
+
+// The running sums of one instance with rounded sums, by the definition: a step's psum begins at 0,
+// and so does the total of the steps' psums.
+struct RoundedSums {
+  Codes total;
+  void Step(const MacRule& rule, bool first, uint32_t present, const std::vector<uint8_t>& inputs,
+            const std::vector<uint8_t>& weights) {
+    if (first) total.fill(MacZero(rule.psum));
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      uint32_t psum = MacZero(rule.psum);
+      for (size_t tap = 0; tap < kMultipliers; ++tap) {
+        if ((present >> tap & 1) == 0) continue;
+        psum = PsumStep(rule, psum, inputs[tap * kLanes + lane], weights[tap * kLanes + lane]);
+      }
+      total[lane] = AccumulationStep(rule, total[lane], psum, 1.0f);
+    }
+  }
+};
+
+// What the sums are after each cycle, from the first step on.
 struct Sums {
-  std::array<uint32_t, kLanes> whole, bf16;
+  Codes whole{};
+  RoundedSums bf16_1{}, bf16_2{};
+  std::array<Quire, kLanes> quires{};
 };
 
 TEST(DepthwiseUnits, SumsOfLanes) {
   const MacRule rule{.input = *FindFormat("e4m3"),
                      .weight = *FindFormat("posit8_1"),
                      .psum = *FindFormat("bf16"),
-                     .accumulation = *FindFormat("fp32")};
+                     .accumulation = *FindFormat("bf16")};
+  const Format e4m3 = *FindFormat("e4m3"), fp32 = *FindFormat("fp32");
   Simulation<Vdepthwise_bench> bench;
   Random random(1);
   Stalls stalls(2, 0.4, Stalls::Kind::kBursts);
   std::optional<Sums> running;
-  std::optional<Sums> now, later;  // what stands at the outputs
+  // What stands after each of the last cycles, the latest in front.
+  std::deque<std::optional<Sums>> history(kMultipliers * 2 + 4);
   bench->write_enable = bench->read_enable = 0;
+  bool valid_before = false;
   for (int i = 0; i < 30'000; ++i) {
     const bool valid = !stalls.Next();
     const bool first = !running.has_value() || random.Below(4) == 0;
+    const bool first_apart = first || valid_before;
     const auto present = static_cast<uint32_t>(random.Below(1 << kMultipliers));
     // Often the extremes, whose products are the largest.
     std::vector<uint8_t> inputs = RandomBytes(random, kMultipliers * kLanes);
@@ -318,6 +346,7 @@ TEST(DepthwiseUnits, SumsOfLanes) {
     for (uint8_t& code : weights) code = random.Below(8) == 0 ? 0x80 : code;
     bench->valid = valid;
     bench->first = first;
+    bench->first_apart = first_apart;
     bench->present = static_cast<uint8_t>(present);
     SetBytes(bench->inputs, inputs);
     SetBytes(bench->weights, weights);
@@ -325,33 +354,51 @@ TEST(DepthwiseUnits, SumsOfLanes) {
     const auto lanes_of = [](const auto& output, int bits) {
       return UnpackLanes(GetBytes(output, kLanes * static_cast<size_t>(bits) / 8), bits, kLanes);
     };
+    // Returns what the steps up to `cycles` before this cycle add up to.
+    const auto after = [&](size_t cycles) { return history[cycles - 1]; };
+    const auto now = after(1), later = after(2);
+    const auto rounded_1 = after(kMultipliers + 2), rounded_2 = after(2 * kMultipliers + 3);
     for (size_t lane = 0; lane < kLanes; ++lane) {
       if (now.has_value()) {
         ASSERT_EQ(lanes_of(bench->sums_now, 32)[lane], now->whole[lane]) << "cycle " << i;
-        ASSERT_EQ(BitsOf(rule.psum, lanes_of(bench->sums_bf16, 16)[lane]),
-                  BitsOf(rule.psum, now->bf16[lane]));
       }
       if (later.has_value()) {
         ASSERT_EQ(lanes_of(bench->sums_later, 32)[lane], later->whole[lane]) << "cycle " << i;
+        ASSERT_EQ(BitsOf(fp32, lanes_of(bench->sums_quire, 32)[lane]),
+                  BitsOf(fp32, Encode(fp32, later->quires[lane].Value())))
+            << "cycle " << i;
+      }
+      if (rounded_1.has_value()) {
+        ASSERT_EQ(BitsOf(rule.psum, lanes_of(bench->sums_bf16_1, 16)[lane]),
+                  BitsOf(rule.psum, rounded_1->bf16_1.total[lane]))
+            << "cycle " << i;
+      }
+      if (rounded_2.has_value()) {
+        ASSERT_EQ(BitsOf(rule.psum, lanes_of(bench->sums_bf16_2, 16)[lane]),
+                  BitsOf(rule.psum, rounded_2->bf16_2.total[lane]))
+            << "cycle " << i;
       }
     }
     if (valid) {
-      if (first) {
-        running = Sums{};
-        running->bf16.fill(MacZero(rule.psum));
-      }
+      if (!running.has_value()) running = Sums{};
+      if (first) running->whole.fill(0);
+      if (first) running->quires.fill(Quire());
       for (size_t tap = 0; tap < kMultipliers; ++tap) {
         if ((present >> tap & 1) == 0) continue;
         for (size_t lane = 0; lane < kLanes; ++lane) {
-          const uint8_t x = inputs[tap * kLanes + lane], w = weights[tap * kLanes + lane];
-          const auto whole_x = static_cast<int8_t>(x), whole_w = static_cast<int8_t>(w);
-          running->whole[lane] += static_cast<uint32_t>(whole_x * whole_w);
-          running->bf16[lane] = PsumStep(rule, running->bf16[lane], x, w);
+          const auto x = static_cast<int8_t>(inputs[tap * kLanes + lane]);
+          const auto w = static_cast<int8_t>(weights[tap * kLanes + lane]);
+          running->whole[lane] += static_cast<uint32_t>(x * w);
+          running->quires[lane].AddProduct(Decode(e4m3, static_cast<uint8_t>(x)),
+                                           Decode(e4m3, static_cast<uint8_t>(w)));
         }
       }
+      running->bf16_1.Step(rule, first, present, inputs, weights);
+      running->bf16_2.Step(rule, first_apart, present, inputs, weights);
     }
-    later = now;
-    now = running;
+    valid_before = valid;
+    history.push_front(running);
+    history.pop_back();
     bench.Step();
   }
 }

@@ -10,6 +10,7 @@
 #include "Vdepthwise_cluster_8x1.h"
 #include "Vdepthwise_cluster_8x1_netlist.h"
 #include "Vdepthwise_cluster_e4m3.h"
+#include "Vdepthwise_cluster_posit.h"
 #include "kiln/targets/systolic/config/user_unit.h"
 #include "kiln/targets/systolic/isa/timing.h"
 #include "tests/rtl/support.h"
@@ -212,13 +213,14 @@ class Model {
     }
   }
 
-  // Each pixel's sums come C cycles after its last step.
+  // Each pixel's sums come DepthwiseLatency cycles after its last step.
   void Accumulations(const TestInstruction& t, const systolic::Visit& visit,
                      const systolic::AccumulationBank& bank, int number, int64_t cycles) {
-    const int64_t steps = cycles / visit.pixels();
+    const int64_t each = cycles / visit.pixels();
+    const int64_t begin = simulator_.now() - 1 + systolic::DepthwiseLatency(config_);
     const int64_t stride = systolic::ArrayWeights(2, config_.array_columns).columns;
     for (int32_t pixel = 0; pixel < visit.pixels(); ++pixel) {
-      const int64_t at = simulator_.now() + (pixel + 1) * steps - 1 + config_.array_columns;
+      const int64_t at = begin + (pixel + 1) * each;
       std::vector<uint32_t> sums;
       for (size_t i = static_cast<size_t>(pixel * stride);
            sums.size() < static_cast<size_t>(config_.array_columns); ++i) {
@@ -393,9 +395,16 @@ TEST(DepthwiseCluster, FollowsTheCycleLevelInRoundedSums) {
   config.psum_format = *FindFormat("bf16");
   config.accumulation_format = *FindFormat("fp32");
   config.accumulation_latency = 3;
+  config.depthwise_sum_latency = 2;
   for (uint64_t seed = 1; seed <= 20 && !HasFailure(); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     FollowsTheCycleLevel<Vdepthwise_cluster_e4m3>(4, 3, 1, 2, seed, config);
+  }
+  config.input_format = *FindFormat("posit8_1");
+  config.depthwise_sum_latency = 1;
+  for (uint64_t seed = 1; seed <= 20 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    FollowsTheCycleLevel<Vdepthwise_cluster_posit>(2, 2, 2, 2, seed, config);
   }
 }
 

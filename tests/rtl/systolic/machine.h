@@ -137,6 +137,7 @@ inline Config Bf16() {
   c.operand_port_bytes = c.instruction_bytes_per_cycle = 8;
   c.depthwise_multipliers = 2;
   c.depthwise_words_per_cycle = 2;
+  c.depthwise_sum_latency = 2;
   c.input_format = c.weight_format = *FindFormat("bf16");
   c.vector_format = *FindFormat("bf16.flush");
   c.vector_function_latency = 4;

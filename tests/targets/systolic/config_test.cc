@@ -271,6 +271,11 @@ TEST(SystolicConfig, ErrorsNameFileKeyAndRemedy) {
       HasSubstr("3 cycles are more than the 2 from a pass of one pixel to the next; at most "
                 "array_rows / weight_rows_per_cycle"));
   EXPECT_EQ(ErrorOf(floats + "weight_rows_per_cycle: 4\naccumulation_latency: 2\n"), "no error");
+  EXPECT_THAT(ErrorOf(small + "depthwise_sum_latency: 2\n"),
+              HasSubstr("2 cycles for integer sums; 1"));
+  EXPECT_THAT(ErrorOf(floats + "quire: true\ndepthwise_sum_latency: 2\n"),
+              HasSubstr("2 cycles for exact sums; 1"));
+  EXPECT_EQ(ErrorOf(floats + "depthwise_sum_latency: 1\n"), "no error");
   EXPECT_THAT(ErrorOf(small + "depthwise_words_per_cycle: 3\n"),
               HasSubstr("3 is not a power of two"));
   EXPECT_THAT(ErrorOf(small + "depthwise_words_per_cycle: 8\n"),

@@ -167,15 +167,35 @@ class Naive {
     return static_cast<uint32_t>(greatest);
   }
 
-  float FromAccumulator(const LoopIndex& i, int32_t n) const {
-    const Convolution& conv = instruction_.convolution;
-    const std::vector<Tile> tiles = TilesOf(i, n);
+  // The depthwise unit's result with rounded sums: each step of depthwise_multipliers taps has a
+  // psum, and their total, in the same format, becomes the accumulator.
+  static uint32_t SumOfSteps(const MacRule& rule, const Tile& taps, size_t multipliers) {
+    MacRule totals = rule;
+    totals.accumulation = rule.psum;
+    uint32_t total = MacZero(rule.psum);
+    for (size_t first = 0; first < taps.inputs.size(); first += multipliers) {
+      uint32_t psum = MacZero(rule.psum);
+      for (size_t t = first; t < std::min(first + multipliers, taps.inputs.size()); ++t)
+        psum = PsumStep(rule, psum, taps.inputs[t], taps.weights[t]);
+      total = AccumulationStep(totals, total, psum, 1.0f);
+    }
+    return MacResult(rule, AccumulationStep(rule, MacZero(rule.accumulation), total, 1.0f));
+  }
+
+  uint32_t Reduction(const MacRule& rule, const std::vector<Tile>& tiles) const {
+    if (instruction_.user_unit) return Greatest(tiles);
+    if (instruction_.opcode == Opcode::kDepthwise && !rule.integer_psum() && !rule.quire)
+      return SumOfSteps(rule, tiles[0], static_cast<size_t>(config_.depthwise_multipliers));
     std::vector<MacTile> spans;
     for (const Tile& tile : tiles) spans.push_back({tile.inputs, tile.weights, tile.scale});
+    return MultiplyAccumulate(rule, spans);
+  }
+
+  float FromAccumulator(const LoopIndex& i, int32_t n) const {
+    const Convolution& conv = instruction_.convolution;
     const MacRule rule = RuleOf(AtPrecision(config_, instruction_.precision),
                                 conv.input_scales.present || conv.weight_scales.present);
-    const uint32_t result =
-        instruction_.user_unit ? Greatest(tiles) : MultiplyAccumulate(rule, spans);
+    const uint32_t result = Reduction(rule, TilesOf(i, n));
     const int64_t parameters = static_cast<int64_t>(conv.parameters.base) +
                                i[0] * conv.parameter_batch_stride + int64_t{4} * n;
     const int64_t array = int64_t{4} * conv.out_channels;

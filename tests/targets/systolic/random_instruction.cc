@@ -740,6 +740,7 @@ void RandomSums(Random& random, Config* config) {
   c.array_product_latency = static_cast<int>(others.Below(2));
   const bool one_cycle = c.psum_format.is_integer() || c.quire;
   c.array_sum_latency = one_cycle ? 1 : 1 + static_cast<int>(others.Below(2));
+  c.depthwise_sum_latency = one_cycle ? 1 : 1 + static_cast<int>(others.Below(2));
   const int most = std::min(c.exact_accumulators() ? 1 : 3, c.weight_load_cycles());
   c.accumulation_latency = 1 + static_cast<int>(others.Below(static_cast<uint64_t>(most)));
 }

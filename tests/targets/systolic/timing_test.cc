@@ -161,6 +161,14 @@ TEST(StepTime, DepthwiseStepsCountTapsAndChannels) {
   EXPECT_EQ(SettleCycles(in, later), 3 + 2 * config.array_rows + config.array_columns);
   in.opcode = Opcode::kDepthwise;
   EXPECT_EQ(SettleCycles(in, later), 2 + config.array_columns);
+  // Rounded sums: a read, operands and a product, then 4 taps and the total. The second and the
+  // third step of a pixel start as late as the sum of the one before can be added to.
+  later.psum_format = *FindFormat("bf16");
+  EXPECT_EQ(SettleCycles(in, later), 2 + 3 + 4 + 1);
+  EXPECT_EQ(DepthwiseCycles(in, later, visits[0]), 36 * 3);
+  later.depthwise_sum_latency = 2;
+  EXPECT_EQ(SettleCycles(in, later), 2 + 3 + 2 * (4 + 1));
+  EXPECT_EQ(DepthwiseCycles(in, later, visits[0]), 36 * (1 + 2 + 2));
 }
 
 TEST(StepTime, DrainsAndParametersCountEveryColumnTileOfTheBlock) {

@@ -103,7 +103,7 @@ class Bounder {
 
     if (depthwise) {
       const int64_t unit =
-          c.batch * g.column_tiles * pixels * CeilDivide(c.taps(), config_.depthwise_multipliers);
+          c.batch * g.column_tiles * pixels * DepthwisePixelCycles(config_, c.taps());
       const int64_t weights = visits * LeastWeightFetchCycles(in_, config_, 0, 0);
       return std::max({unit + SettleCycles(in_, config_) + 1, inputs, weights, drains}) +
              config_.memory_latency + tail;

@@ -139,6 +139,10 @@ MacRule RuleOf(const Config& config, bool scaled) {
           .accumulation = config.accumulation_format};
 }
 
+int64_t DepthwisePsumTaps(const Config& config, int64_t taps) {
+  return config.rounded_psums() ? std::min<int64_t>(config.depthwise_multipliers, taps) : taps;
+}
+
 std::string DescribePrecisions(const Config& config) {
   std::string text;
   for (int p = 0; p < config.precisions(); ++p) {
@@ -182,7 +186,8 @@ void SetDefaultSums(Config* config) {
 void SetDefaultArrayLatencies(Config* config) {
   const bool whole = config->psum_format.is_integer();
   config->array_product_latency = whole ? 0 : 1;
-  config->array_sum_latency = whole || config->quire ? 1 : 2;
+  config->array_sum_latency = config->rounded_psums() ? 2 : 1;
+  config->depthwise_sum_latency = config->array_sum_latency;
   const bool converted = whole || config->quire || config->block_size > 0;
   const bool few = !converted && config->accumulation_format.bits <= 16;
   const int latency = config->exact_accumulators() ? 1 : few ? 2 : 3;
@@ -334,6 +339,13 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
               fmt::format("{} words and {} cycles of conversion take more than {} entries",
                           c.operand_buffer_words, c.vector_convert_latency, kMostOperandBuffer),
               fmt::format("at most {}", kMostOperandBuffer - c.vector_convert_latency));
+  }
+  reader.ReadTo("depthwise_sum_latency");
+  if (c.depthwise_sum_latency > 1 && !c.rounded_psums()) {
+    root.Fail("depthwise_sum_latency",
+              fmt::format("{} cycles for {} sums", c.depthwise_sum_latency,
+                          c.quire ? "exact" : "integer"),
+              "1");
   }
   reader.ReadTo("user_unit");
   if (const auto fault = FindUserUnitFault(c)) root.Fail(fault->key, fault->fault, fault->remedy);

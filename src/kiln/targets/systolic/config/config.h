@@ -140,6 +140,9 @@ struct Config {
   int depthwise_multipliers =
       9;  // per lane; a kernel of t taps takes ceil(t / multipliers) cycles per word
   int depthwise_buffer_words = 256;  // words of array_columns codes per bank; two banks
+  // Cycles of a rounded addition in the depthwise unit: 1 to 2, and 1 with integer or exact sums
+  // (SetDefaultArrayLatencies). Changes no bit.
+  int depthwise_sum_latency = 1;
   // The most words that one beat of the input port writes into such a bank: words that are adjacent
   // in memory, of the same pixel or the next one. A power of two; if more than one, they must fit
   // the port.
@@ -201,6 +204,8 @@ struct Config {
   bool exact_accumulators() const {
     return accumulation_format.is_integer() || (quire && block_size == 0);
   }
+  // Whether every addition to a psum rounds it: psums are neither integers nor quires.
+  bool rounded_psums() const { return !psum_format.is_integer() && !quire; }
   int weight_load_cycles() const { return array_rows / weight_rows_per_cycle; }
   int64_t macs_per_cycle() const { return int64_t{array_rows} * array_columns; }
 };
@@ -221,9 +226,9 @@ float UnitOf(const Format& operand, const Config& config);
 void SetDefaultSums(Config* config);
 
 // Sets array_product_latency and array_sum_latency to 0 and 1 for integer sums, 1 and 1 for a
-// quire, and 1 and 2 for other sums. Sets accumulation_latency to 1 for exact accumulators, 2 for
-// psums and accumulators of at most 16 bits without scales, and 3 for others, or to
-// weight_load_cycles() if that is less.
+// quire, and 1 and 2 for other sums. Sets depthwise_sum_latency to the latter. Sets
+// accumulation_latency to 1 for exact accumulators, 2 for psums and accumulators of at most 16 bits
+// without scales, and 3 for others, or to weight_load_cycles() if that is less.
 void SetDefaultArrayLatencies(Config* config);
 
 // Sets vector_function_stages and vector_divide_stages to {1, 2} and {3}, or to all stages if there
@@ -241,6 +246,10 @@ void SetDefaultLatencies(Config* config);
 // Returns the rule by which the array sums with the first pair of formats (AtPrecision gives the
 // other pairs). `scaled` is true for operands with block scales.
 MacRule RuleOf(const Config& config, bool scaled);
+// Returns how many taps the depthwise unit sums up in one psum. Rounded psums end with each step of
+// depthwise_multipliers taps, and a total in the psum format adds them up in order; other psums
+// hold all `taps`.
+int64_t DepthwisePsumTaps(const Config& config, int64_t taps);
 
 // Returns the first fault in the formats of a design point, with its key, or nullopt.
 struct FormatFault {

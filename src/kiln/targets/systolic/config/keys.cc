@@ -318,6 +318,13 @@ const KeyTable<Config>& Keys() {
            .unit = "words of `array_columns` input codes",
            .rtl = {{"DEPTHWISE_BUFFER_WORDS"}},
            .help = "size of each of the two banks of the depthwise unit's buffer"},
+          {.name = "depthwise_sum_latency",
+           .type = Integer(&Config::depthwise_sum_latency, 1, 2),
+           .unit = "cycles",
+           .condition = "1 with integer or exact sums, else 2 by default",
+           .rtl = {{"DEPTHWISE_SUM_LATENCY"}},
+           .help = "cycles of an addition in the depthwise unit, and with rounded sums from one "
+                   "step of an output word to the next"},
           {.name = "user_unit",
            .type = UserUnitName(),
            .rtl = {{"USER_UNIT"}},

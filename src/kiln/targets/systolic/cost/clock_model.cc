@@ -116,11 +116,12 @@ void AddArray(const Config& c, Modules* modules) {
                  fmt::format("ARRAY_COLUMNS={},DEPTHWISE_MULTIPLIERS={},DEPTHWISE_BUFFER_WORDS={},"
                              "DEPTHWISE_WORDS_PER_CYCLE={},WEIGHT_BUFFER_WORDS={},"
                              "ACCUMULATION_BUFFER_WORDS={},ACCUMULATION_BUFFER_BANKS={},{},{},"
-                             "PRODUCT_ROUNDED={}{}",
+                             "PRODUCT_ROUNDED={}{}{}",
                              c.array_columns, c.depthwise_multipliers, c.depthwise_buffer_words,
                              c.depthwise_words_per_cycle, c.weight_buffer_words,
                              c.accumulation_buffer_words, c.accumulation_buffer_banks, Operands(c),
-                             sums, c.product_rounded ? 1 : 0, AccumulationLatency(c)),
+                             sums, c.product_rounded ? 1 : 0, AccumulationLatency(c),
+                             Unless(1, "DEPTHWISE_SUM_LATENCY", c.depthwise_sum_latency)),
                  c.quire);
   }
 }

@@ -363,15 +363,24 @@ int64_t LastParameterBeats(const Instruction& instruction, const Config& config,
 }
 
 int64_t DepthwiseCycles(const Instruction& instruction, const Config& config, const Visit& visit) {
-  return visit.pixels() *
-         CeilDivide(instruction.convolution.taps(), std::max(config.depthwise_multipliers, 1));
+  return visit.pixels() * DepthwisePixelCycles(config, instruction.convolution.taps());
+}
+
+int64_t DepthwisePixelCycles(const Config& config, int64_t taps) {
+  const int64_t steps = CeilDivide(taps, std::max(config.depthwise_multipliers, 1));
+  return (steps - 1) * config.depthwise_sum_latency + 1;
+}
+
+int64_t DepthwiseLatency(const Config& config) {
+  if (!config.rounded_psums()) return config.array_columns;
+  return 3 + int64_t{config.depthwise_sum_latency} * (config.depthwise_multipliers + 1);
 }
 
 int64_t SettleCycles(const Instruction& instruction, const Config& config) {
-  const int64_t columns = config.array_columns + config.accumulation_latency - 1;
-  if (instruction.opcode == Opcode::kDepthwise) return columns;
+  const int64_t accumulation = config.accumulation_latency - 1;
+  if (instruction.opcode == Opcode::kDepthwise) return DepthwiseLatency(config) + accumulation;
   return config.array_product_latency + int64_t{config.array_sum_latency} * config.array_rows +
-         columns;
+         config.array_columns + accumulation;
 }
 
 int64_t LeastPackedWordBeats(const Instruction& instruction, const Config& config,

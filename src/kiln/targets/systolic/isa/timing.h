@@ -52,8 +52,14 @@ int64_t LastWeightBeats(const Instruction& instruction, const Config& config, in
                         int32_t row_tile, int32_t column_tile);
 int64_t LastParameterBeats(const Instruction& instruction, const Config& config,
                            const Visit& visit);
-// Returns the cycles of the depthwise unit for one pixel tile.
+// Returns the cycles of the depthwise unit for one pixel tile. A pixel takes
+// DepthwisePixelCycles: a cycle for each step of its `taps`, and with rounded sums the next step
+// waits for the sum of the step before.
 int64_t DepthwiseCycles(const Instruction& instruction, const Config& config, const Visit& visit);
+int64_t DepthwisePixelCycles(const Config& config, int64_t taps);
+// Returns the cycles from a step of the depthwise unit to its sums at the accumulation buffer: the
+// columns of the array, or with rounded sums an addition after the other.
+int64_t DepthwiseLatency(const Config& config);
 // Returns the cycles from the end of the last pass (or of the depthwise step) until the last
 // accumulator is stored in its bank.
 int64_t SettleCycles(const Instruction& instruction, const Config& config);

@@ -472,7 +472,14 @@ void DepthwiseStep(const Instruction& instruction, const Config& config,
   const int64_t tile_of_fill = visit.first_column % instruction.tiling.groups_per_bank;
   const size_t region = static_cast<size_t>(tile_of_fill * region_words) * lanes;
   std::vector<int32_t> whole(lanes);
-  std::vector<float> psums(lanes);
+  std::vector<float> psums(lanes), totals(lanes);  // totals of the psums of a pixel's steps
+  const auto psum_taps = static_cast<int32_t>(DepthwisePsumTaps(config, conv.taps()));
+  const auto end_psums = [&] {
+    for (size_t c = 0; c < lanes; ++c) {
+      totals[c] = numbers.psum.Fused(totals[c], psums[c], 1.0f);
+      psums[c] = 0.0f;
+    }
+  };
   size_t at = 0;
   const UserUnit* user = instruction.user_unit ? config.user_unit->unit : nullptr;
   std::vector<int8_t> input_codes(lanes), weight_codes(lanes);
@@ -480,6 +487,7 @@ void DepthwiseStep(const Instruction& instruction, const Config& config,
     for (int32_t x = 0; x < visit.width; ++x, at += stride) {
       std::fill(whole.begin(), whole.end(), user != nullptr ? user->Begin() : 0);
       std::fill(psums.begin(), psums.end(), 0.0f);
+      std::fill(totals.begin(), totals.end(), 0.0f);
       if (numbers.quire) exact.Clear(0, lanes);
       for (int32_t tap = 0; tap < conv.taps(); ++tap) {
         const size_t place =
@@ -495,6 +503,7 @@ void DepthwiseStep(const Instruction& instruction, const Config& config,
           user->Fold(input_codes.data(), weight_codes.data(), whole);
           continue;
         }
+        if (config.rounded_psums() && tap > 0 && tap % psum_taps == 0) end_psums();
         for (size_t c = 0; c < lanes; ++c) {
           if (numbers.quire) {
             ExactSums& sums = holds_quires ? accumulators.quires : exact;
@@ -509,9 +518,10 @@ void DepthwiseStep(const Instruction& instruction, const Config& config,
           }
         }
       }
+      if (config.rounded_psums()) end_psums();
       for (size_t c = 0; c < lanes && !holds_quires; ++c) {
         if (!numbers.whole) {
-          const float psum = numbers.quire ? exact.Rounded(c) : psums[c];
+          const float psum = numbers.quire ? exact.Rounded(c) : totals[c];
           accumulators.values[at + c] = numbers.accumulation.Fused(0.0f, psum, 1.0f);
         } else {
           Accumulate(numbers, /*overwrite=*/true, whole[c], 1.0f,

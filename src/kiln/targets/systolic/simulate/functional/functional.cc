@@ -250,8 +250,14 @@ class FunctionalMachine::Kernel {
   // Prepares the kernel for the array's arithmetic, and the order in which it walks the reduction.
   void PrepareMac() {
     KILN_CHECK(!instruction_.user_unit);  // a user unit's function takes int8 only
-    mac_ =
-        MacKernel::Create(level_, RuleOf(AtPrecision(config_, instruction_.precision), IsScaled()));
+    MacRule rule = RuleOf(AtPrecision(config_, instruction_.precision), IsScaled());
+    const int64_t psum_taps = DepthwisePsumTaps(config_, c_.taps());
+    // The depthwise unit adds up its psums in their own format, and the accumulator takes the sum.
+    if (IsDepthwise() && psum_taps < c_.taps()) {
+      accumulation_of_total_ = FormatTable::Of(rule.accumulation);
+      rule.accumulation = rule.psum;
+    }
+    mac_ = MacKernel::Create(level_, rule);
     operand_bytes_ = mac_->operand_bytes();
     blocks_ = IsScaled() ? CeilDivide(c_.channels, config_.block_size) : 0;
     const auto place = [&](int64_t tap, int64_t channel, int64_t row_length, int64_t pixel_length) {
@@ -261,7 +267,8 @@ class FunctionalMachine::Kernel {
     if (IsDepthwise()) {
       for (int64_t tap = 0; tap < c_.taps(); ++tap)
         order_.offsets.push_back(place(tap, 0, row_codes_, c_.channels));
-      order_.tile_sizes = {c_.taps()};
+      for (int64_t tap = 0; tap < c_.taps(); tap += psum_taps)
+        order_.tile_sizes.push_back(std::min(psum_taps, c_.taps() - tap));
       return;
     }
     ForEachArrayRow(instruction_, config_, [&](int64_t, int64_t row, int64_t entry) {
@@ -552,7 +559,12 @@ class FunctionalMachine::Kernel {
         const auto to = static_cast<size_t>(p * stride + channel),
                    from = static_cast<size_t>(p * channel_stride);
         if (integers) workspace.sums[to] = workspace.channel_sums[from];
-        if (!integers) workspace.values[to] = workspace.channel[from];
+        if (!integers) {
+          const float value = workspace.channel[from];
+          workspace.values[to] = accumulation_of_total_ != nullptr
+                                     ? accumulation_of_total_->Round(0.0f + value)
+                                     : value;
+        }
         ++workspace.pixels[static_cast<size_t>(p)];  // the next channel's offset
       }
     }
@@ -575,6 +587,8 @@ class FunctionalMachine::Kernel {
   // Used if the array's sums are more than wrapping sums of signed bytes.
   std::unique_ptr<const MacKernel> mac_;
   MacOrder order_;
+  // Rounds the kernel's results, if these are totals in the psum format.
+  std::shared_ptr<const FormatTable> accumulation_of_total_;
   int64_t blocks_ = 0;         // scales of one position
   int64_t operand_bytes_ = 1;  // of one code of the strip
   int64_t sum_stride_ = 0;
