@@ -49,8 +49,8 @@ std::vector<std::string> StatefulModules(const NetlistStatistics& statistics);
 struct Resources {
   double area = 0;  // standard cells, in the library's units
   int64_t cells = 0, flip_flops = 0, memory_bits = 0;
-  // FPGA only; lut_memories are LUTs that serve as memory. luts counts functions of one output each,
-  // narrow_luts those of them that have 1, 2, 3 and 4 inputs.
+  // FPGA only; lut_memories are LUTs that serve as memory. luts counts functions of one output,
+  // narrow_luts of these the ones that have 1, 2, 3 and 4 inputs.
   int64_t luts = 0, lut_memories = 0, carries = 0, dsps = 0, ultra_rams = 0;
   std::array<int64_t, 4> narrow_luts = {};
   double block_rams = 0;  // FPGA only, in units of 36 Kib
