@@ -120,15 +120,28 @@ module kiln_number_add #(
   assign exponent = raw_exponent + 1'b1 - EXPONENT_BITS'(signed'({1'b0, cancelled}));
 
 `ifndef SYNTHESIS
-  logic finite;
+  // Significands lead with one. Registers without a reset hold other bits until their first use;
+  // no sum of these is used.
+  logic finite, terms_lead, state_leads;
   logic signed [31:0] whole_exponent;  // before it is cut to EXPONENT_BITS
+  assign terms_lead = (a_zero || a_significand[A_SIGNIFICAND_BITS-1]) &&
+      (b_zero || b_significand[B_SIGNIFICAND_BITS-1]);
+  if (REGISTERED) begin : g_later
+    logic led;
+    initial led = 1'b0;
+    always_ff @(posedge clock) if (advance) led <= terms_lead;
+    assign state_leads = led;
+  end else begin : g_now
+    assign state_leads = terms_lead;
+  end
   always_comb begin
     finite = !a_nan && !b_nan && !a_infinite && !b_infinite;
     whole_exponent = 32'(raw_exponent) + 1 - signed'(32'(cancelled));
     places_within_width : assert (32'(places) <= TERM_BITS);
     // A difference is never below zero, because the greater magnitude comes first.
-    greater_first : assert (!finite || !subtract || !sum[SIGNIFICAND_BITS-1]);
-    exponent_in_range : assert (nan || infinite || raw == '0 || 32'(exponent) == whole_exponent);
+    greater_first : assert (!finite || !terms_lead || !subtract || !sum[SIGNIFICAND_BITS-1]);
+    exponent_in_range :
+    assert (nan || infinite || raw == '0 || !state_leads || 32'(exponent) == whole_exponent);
   end
 `endif
 
