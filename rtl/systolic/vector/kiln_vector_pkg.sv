@@ -114,8 +114,9 @@ package kiln_vector_pkg;
     logic last_of_row;
     logic [23:0] row_place;
     logic [ADDRESS_BITS-1:0] target;
+    logic [SLOT_BITS-1:0] slot;  // of the instruction
   } departure_t;
-  localparam int DEPARTURE_BITS = LANE_BITS + 10 + 24 + ADDRESS_BITS;
+  localparam int DEPARTURE_BITS = LANE_BITS + 10 + 24 + ADDRESS_BITS + SLOT_BITS;
 
   // The output stream of an instruction.
   typedef struct packed {

@@ -19,6 +19,7 @@
 module kiln_vector_sequencer #(
     parameter int unsigned LANES = 4,
     parameter int unsigned ACCUMULATION_ADDRESS_BITS = 10,
+    parameter int unsigned ROW_ADDRESS_BITS = 24,  // of the row buffer
     parameter int unsigned BLOCK_SIZE = 0,  // elements that share a scale; 0: no block scales
     parameter int unsigned SCALE_BYTES = 1,
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,
@@ -41,7 +42,8 @@ module kiln_vector_sequencer #(
     output logic word_last_of_row,
     output logic word_last_of_block,  // a vector instruction is one block
     output logic word_last_of_instruction,
-    output logic [COUNT_BITS-1:0] word_row_place,  // address in the row buffer
+    // Address in the row buffer, of words that are kept there.
+    output logic [ROW_ADDRESS_BITS-1:0] word_row_place,
     // address in the accumulation bank
     output logic [ACCUMULATION_ADDRESS_BITS-1:0] word_accumulator,
     output logic [COUNT_BITS-1:0] word_column,  // number of the column tile in the block
@@ -79,7 +81,8 @@ module kiln_vector_sequencer #(
   // ---- Rows and words of a vector instruction.
   logic [COUNT_BITS-1:0] index0, index1, index2, index3;  // indices of the outer loops
   logic [COUNT_BITS-1:0] mark0, mark1, mark2, mark3;  // those of the group's first row
-  logic [COUNT_BITS-1:0] word, row_place;
+  logic [COUNT_BITS-1:0] word;
+  logic [ROW_ADDRESS_BITS-1:0] row_place;
   logic [kiln_vector_pkg::ROW_BITS-1:0] row;
   logic [1:0] pass;
   logic last0, last1, last2, last3, last_word, last_row, last_pass, ends_group;

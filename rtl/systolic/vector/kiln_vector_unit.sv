@@ -226,13 +226,23 @@ module kiln_vector_unit #(
   logic [INDEX_BITS-1:0] array_blocks, depthwise_blocks, parameter_sets;  // tokens
   logic busy, block_running, block_start, block_end, listed, working, completion_room,
       takes_parameters;
-  logic block_accumulators, block_parameters, block_order, block_earlier;
+  logic block_accumulators, block_parameters, block_order, block_earlier, listed_earlier, awaits;
+  logic [INDEX_BITS-1:0] awaited, past_awaited;
   // The next block's words would leave the unit, or the lanes, before those in them.
   logic leaves_early, leaves_lanes_early;
   logic listed_takes_parameters, listed_releases_parameters;
 
   assign block_earlier      = !drain && command.header.wait_distance != '0 &&
       INDEX_BITS'(command.number - finished) >= INDEX_BITS'(command.header.wait_distance);
+  // The same of a listed word, with what depends on the command alone in registers: a block waits
+  // until `awaited` instructions are finished. Compared modulo 2^16: no count is ever ahead of the
+  // other by half of that.
+  always_ff @(posedge clock) begin
+    awaits  <= !drain && command.header.wait_distance != '0;
+    awaited <= command.number - INDEX_BITS'(command.header.wait_distance) + 1'b1;
+  end
+  assign past_awaited       = finished - awaited;
+  assign listed_earlier     = awaits && past_awaited[INDEX_BITS-1];
   assign block_accumulators = drain &&
       (command.header.opcode == kiln_systolic_pkg::OPCODE_MATRIX ? array_blocks == '0 :
       depthwise_blocks == '0);
@@ -249,7 +259,7 @@ module kiln_vector_unit #(
       .depth(command.loops.depth),
       .waits(leaves_early)
   );
-  assign block_start = there && !block_running && !block_earlier && !block_accumulators &&
+  assign block_start = there && !block_running && !listed_earlier && !block_accumulators &&
       !block_parameters && !block_order;
   assign working            = (block_running || block_start) && !listed;
   assign busy               = block_running || block_start;
@@ -293,9 +303,11 @@ module kiln_vector_unit #(
   logic [15:0] next_gap;
   logic [COUNT_LANE_BITS-1:0] next_lanes;
   logic [ACCUMULATION_ADDRESS_BITS-1:0] next_accumulator;
+  logic [ROW_ADDRESS_BITS-1:0] next_row_place;
   kiln_vector_pkg::word_t next_word;
   assign next_word.lanes       = kiln_vector_pkg::LANE_BITS'(next_lanes);
   assign next_word.accumulator = 24'(next_accumulator);
+  assign next_word.row_place   = 24'(next_row_place);
   logic [ADDRESS_BITS-1:0] next_operand0, next_operand1, next_operand2, next_row_offset,
       next_column_offset, next_operand0_scale, next_operand1_scale, next_operand2_scale,
       next_target_scale, next_scale_row_offset, next_scale_column_offset;
@@ -306,6 +318,7 @@ module kiln_vector_unit #(
   kiln_vector_sequencer #(
       .LANES(LANES),
       .ACCUMULATION_ADDRESS_BITS(ACCUMULATION_ADDRESS_BITS),
+      .ROW_ADDRESS_BITS(ROW_ADDRESS_BITS),
       .BLOCK_SIZE(BLOCK_SIZE),
       .SCALE_BYTES(SCALE_BYTES)
   ) sequencer (
@@ -324,7 +337,7 @@ module kiln_vector_unit #(
       .word_last_of_row(next_word.last_of_row),
       .word_last_of_block(next_word.last_of_block),
       .word_last_of_instruction(next_last_of_instruction),
-      .word_row_place(next_word.row_place),
+      .word_row_place(next_row_place),
       .word_accumulator(next_accumulator),
       .word_column(next_word.column),
       .operand0_address(next_operand0),
@@ -820,7 +833,8 @@ module kiln_vector_unit #(
     issued.first_of_row,
     issued.last_of_row,
     issued.row_place,
-    issued.target
+    issued.target,
+    kiln_vector_pkg::SLOT_BITS'(command.slot)
   };
   kiln_fifo #(
       .WIDTH(kiln_vector_pkg::DEPARTURE_BITS),
@@ -842,15 +856,17 @@ module kiln_vector_unit #(
   logic [LANES-1:0] exit_lanes;
   logic exit_reduces, exit_maximum;
   kiln_vector_pkg::departure_t next_departure;
+  kiln_vector_pkg::target_t departure_target;  // the output stream of the word's instruction
   assign next_departure = exit_departure;
   assign departure_taken = !departure_there || (exit_valid && advance);
   always_ff @(posedge clock) begin
     if (reset) departure_there <= 1'b0;
     else if (departure_taken) departure_there <= departure_valid;
     if (departure_taken) begin
-      departure    <= next_departure;
-      exit_reduces <= next_departure.reduce != kiln_systolic_pkg::REDUCE_NONE;
-      exit_maximum <= next_departure.reduce == kiln_systolic_pkg::REDUCE_MAX;
+      departure        <= next_departure;
+      departure_target <= targets[SLOT_INDEX_BITS'(next_departure.slot)];
+      exit_reduces     <= next_departure.reduce != kiln_systolic_pkg::REDUCE_NONE;
+      exit_maximum     <= next_departure.reduce == kiln_systolic_pkg::REDUCE_MAX;
       for (int i = 0; i < LANES; i++)
         exit_lanes[i] <= kiln_vector_pkg::LANE_BITS'(i) < next_departure.lanes;
     end
@@ -920,8 +936,8 @@ module kiln_vector_unit #(
   assign leaving_value   = gathered ? gathered_value : exit_value;
   assign leaving_lanes   = gathered ? gathered_lanes : COUNT_LANE_BITS'(departure.lanes);
   assign leaving_address = gathered ? gathered_address : departure.target;
-  assign leaving_slot    = gathered ? gathered_slot : SLOT_INDEX_BITS'(exit_tag.slot);
-  assign leaving_target  = targets[leaving_slot];
+  assign leaving_slot    = gathered ? gathered_slot : SLOT_INDEX_BITS'(departure.slot);
+  assign leaving_target  = gathered ? targets[gathered_slot] : departure_target;
   // Each user reads only some members.
   wire unused_target = &{1'b0, leaving_target, final_target, mark};
   localparam int unsigned QUANTISE = LATENCY - 1 + CONVERT;  // registers
@@ -1103,7 +1119,7 @@ module kiln_vector_unit #(
         .in_lanes(COUNT_LANE_BITS'(departure.lanes)),
         .in_target(departure.target),
         .in_scale_target(mark.scale_target),
-        .in_slot(SLOT_INDEX_BITS'(exit_tag.slot)),
+        .in_slot(SLOT_INDEX_BITS'(departure.slot)),
         .out_valid(gathered),
         .out_value(gathered_value),
         .out_inverse(gathered_inverse),
@@ -1222,7 +1238,7 @@ module kiln_vector_unit #(
       if (finish) finished <= finished + 1'b1;
     end
   end
-  wire unused_past = &{1'b0, past_deadline, past_words, past_scales};
+  wire unused_past = &{1'b0, past_deadline, past_words, past_scales, past_awaited};
 
 `ifndef SYNTHESIS
   always_ff @(posedge clock) begin
@@ -1231,8 +1247,10 @@ module kiln_vector_unit #(
       copies_agree : assert (advances == {STALLED_PARTS{advance}});
       listed_word_has_command : assert (!there || command_valid);
       running_block_has_word : assert (!working || there);
+      listed_word_waits_alike : assert (!there || listed_earlier == block_earlier);
       next_number_is_known : assert (!instruction_end || next_done == vector_done + 1'b1);
-      leaving_word_is_known : assert (!exit_valid || departure_there);
+      leaving_word_is_known :
+      assert (!exit_valid || (departure_there && departure.slot == exit_tag.slot));
     end
   end
 `endif
