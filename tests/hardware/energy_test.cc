@@ -37,6 +37,14 @@ TEST(Energy, AdditionsMeetTheFiguresTheyAreFrom) {
   for (const Format& format : AllFormats()) EXPECT_GT(AddEnergy(format), 0) << format.name;
 }
 
+TEST(Technology, AccessTimesOfMemoriesMeetTheFiguresTheyAreFrom) {
+  EXPECT_DOUBLE_EQ(MemoryAccessNs(8 * 1024), 0.85);
+  // A gate delay for each doubling up to 1 Mib: 0.85 + 7 * 0.095.
+  EXPECT_NEAR(MemoryAccessNs(1 << 20), 1.515, 1e-9);
+  EXPECT_NEAR(MemoryAccessNs(1), 0.19, 1e-9);
+  EXPECT_EQ(MemoryAccessNs(0), 0);
+}
+
 TEST(Energy, MemoriesMeetTheFiguresTheyAreFrom) {
   constexpr int64_t kKibibyte = 1024 * 8;
   EXPECT_NEAR(64 * MemoryEnergyPerBit(8 * kKibibyte), 10, 1e-9);

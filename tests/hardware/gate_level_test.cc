@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "kiln/hardware/liberty.h"
 #include "kiln/hardware/netlist_models.h"
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/support/file.h"
@@ -139,6 +140,39 @@ TEST(NetlistModels, AMemoryHasItsNameInTheNetlistAndItsParameters) {
       "      .WORDS(3)\n  ) memory (\n      .clock(clock),\n      .read_data(read_data)\n  );\n"
       "endmodule\n");
   EXPECT_EQ(MemoryModel(memory, "kiln_ram_1w"), "");
+}
+
+TEST(NetlistModels, ALibraryOfMemoriesStatesTheirTiming) {
+  const StatusOr<RtlilDesign> design = ParseRtlil(
+      "module $paramod$1\\kiln_ram_1w\n  wire input 1 \\clock\n  wire width 4 input 2 \\address\n"
+      "  wire input 3 \\enable\n  wire width 8 output 4 \\data\nend\n");
+  ASSERT_TRUE(design.ok()) << design.status();
+  const auto& [name, memory] = *design->begin();
+  const std::string library = MemoryLibrary({{.name = name, .module = &memory, .access_ns = 1.5}});
+  const auto parsed = ParseLiberty(library, "memories.lib");  // as the library of cells is parsed
+  EXPECT_THAT(std::string(parsed.status().message()), HasSubstr("flip-flop")) << library;
+  const std::string cell = library.substr(library.find("  cell"));
+  EXPECT_EQ(cell, R"(  cell ("$paramod$1\\kiln_ram_1w") {
+    area : 0;
+    pin (clock) { direction : input; clock : true; capacitance : 0.01; }
+    bus (address) { bus_type : bits4; direction : input; capacitance : 0.01;
+      timing () { related_pin : "clock"; timing_type : setup_rising;
+        rise_constraint (scalar) { values ("0.2"); }
+        fall_constraint (scalar) { values ("0.2"); } } }
+    pin (enable) { direction : input; capacitance : 0.01;
+      timing () { related_pin : "clock"; timing_type : setup_rising;
+        rise_constraint (scalar) { values ("0.2"); }
+        fall_constraint (scalar) { values ("0.2"); } } }
+    bus (data) { bus_type : bits8; direction : output;
+      timing () { related_pin : "clock"; timing_type : rising_edge;
+        cell_rise (load) { values ("1.5, 1.95"); }
+        rise_transition (load) { values ("0.05, 0.6"); }
+        cell_fall (load) { values ("1.5, 1.95"); }
+        fall_transition (load) { values ("0.05, 0.6"); }
+      } }
+  }
+}
+)");
 }
 
 }  // namespace

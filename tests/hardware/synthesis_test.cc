@@ -330,6 +330,62 @@ TEST_F(Tools, MemoriesCanBeRegisters) {
   EXPECT_FALSE(result->timing.has_value());
 }
 
+// A sum between a memory and a register, and one between a register and the memory's address.
+constexpr const char* kSums = R"(
+module kiln_ram_1w #(parameter int WORDS = 16) (input logic clock, input logic [7:0] address, output logic [7:0] q);
+  logic [7:0] words[WORDS];
+  always_ff @(posedge clock) q <= words[address];
+endmodule
+module top (input logic clock, input logic [7:0] a, output logic [7:0] sum);
+  logic [7:0] address, q;
+  kiln_ram_1w #(.WORDS(256)) memory (.clock, .address(address + sum), .q);
+  always_ff @(posedge clock) begin
+    address <= a;
+    sum <= q + address;
+  end
+endmodule
+)";
+
+TEST_F(Tools, PathsFromMemoriesAndToThemAreTimed) {
+  const auto timing = [this](std::optional<double> access, Memories memories = Memories::kCount) {
+    SynthesisOptions options;
+    options.memory_access_ns = access;
+    options.memories = memories;
+    const auto result = Synthesise(Design(kSums), options, work_.path());
+    EXPECT_TRUE(result.ok()) << result.status();
+    return *result->timing;
+  };
+  const Timing slow = timing(5), slower = timing(7.5);
+  EXPECT_EQ(slower.memory_access_ns, 7.5);
+  EXPECT_THAT(slow.from, testing::StartsWith("memory/"));
+  EXPECT_NEAR(slow.slack_ns - slower.slack_ns, 2.5, 0.01);
+  // 2 Kib take two gate delays less than 8 Kib.
+  const Timing model = timing(std::nullopt);
+  EXPECT_NEAR(model.memory_access_ns, 0.85 - 2 * 0.095, 1e-9);
+  // With the least access time, the path to the address is the longest.
+  const Timing fast = timing(0.001);
+  EXPECT_THAT(fast.to, testing::StartsWith("memory/address["));
+  EXPECT_GT(fast.slack_ns, model.slack_ns - 1e-3);
+  EXPECT_EQ(timing(5, Memories::kRegisters).memory_access_ns, 0);
+}
+
+// The model's access times are of 0.18 um cells; a library of another name may be of any process.
+TEST_F(Tools, MemoriesOfOtherLibrariesAreTimedWhenAnAccessTimeIsGiven) {
+  SynthesisOptions options;
+  options.liberty = work_.path() / "other.lib";
+  fs::copy_file(DefaultLiberty(), options.liberty);
+  const fs::path work = work_.path() / "work";
+  fs::create_directory(work);
+  const auto untimed = Synthesise(Design(kSums), options, work);
+  ASSERT_TRUE(untimed.ok()) << untimed.status();
+  EXPECT_EQ(untimed->timing->memory_access_ns, 0);
+  options.memory_access_ns = 5;
+  const auto timed = Synthesise(Design(kSums), options, work);
+  ASSERT_TRUE(timed.ok()) << timed.status();
+  EXPECT_EQ(timed->timing->memory_access_ns, 5);
+  EXPECT_LT(timed->timing->slack_ns, untimed->timing->slack_ns);
+}
+
 TEST_F(Tools, CombinationalDesignsAreTimedFromPortToPort) {
   const auto result = Synthesise(Design("module top (input logic [7:0] a, b, output logic [7:0] "
                                         "c);\n  assign c = a + b;\nendmodule\n"),

@@ -31,6 +31,7 @@ hardware::SynthesisResult Example() {
                                    .from_net = "a/valid",
                                    .to_net = "",
                                    .instances_left_out = 1234,
+                                   .memory_access_ns = 1.234,
                                    .mapped_for_speed = 12};
   return result;
 }
@@ -55,6 +56,7 @@ TEST(SynthesisReport, TextHasUnitsAndThePath) {
             "timing   worst slack -2.50 ns at 100 MHz; at most 80.0 MHz\n"
             "         from a/valid (a/_1_/Q)\n"
             "         to   q[3]\n"
+            "         memories are read in 1.23 ns at most\n"
             "         mapped for speed: 12 modules\n"
             "         not timed: 1,234 instances of large modules, where others like them are\n"
             "time     1.2 s\n");
@@ -135,6 +137,7 @@ TEST(SynthesisReport, JsonHasTheSame) {
   EXPECT_EQ(json["timing"]["slack_ns"], -2.5);
   EXPECT_EQ(json["timing"]["from_net"], "a/valid");
   EXPECT_EQ(json["timing"]["instances_left_out"], 1234);
+  EXPECT_EQ(json["timing"]["memory_access_ns"], 1.234);
   EXPECT_EQ(json["timing"]["mapped_for_speed"], 12);
   const auto fpga = nlohmann::json::parse(ToJson(Example(), For("xcup")));
   EXPECT_EQ(fpga["fpga"], "xcup");

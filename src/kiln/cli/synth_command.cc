@@ -64,6 +64,11 @@ class SynthCommand final : public Command {
         ->check(CLI::IsMember({"count", "registers"}).description(""))
         ->type_name("HOW")
         ->capture_default_str();
+    cells_
+        ->add_option("--memory-access", memory_access_,
+                     "Time from the clock to a memory's data; without: by size, in 0.18 um")
+        ->check(RealInRange(0.001, 1000.0).description(""))
+        ->type_name("NS");
     cells_->add_flag("--no-timing", no_timing_, "Areas alone, without OpenSTA");
     app.add_option(
            "--keep", keep_,
@@ -96,6 +101,7 @@ class SynthCommand final : public Command {
     KILN_ASSIGN_OR_RETURN(options_.parameters, hardware::ParseParameters(parameters_));
     if (!liberty_.empty()) options_.liberty = liberty_;
     options_.timing = !no_timing_;
+    if (memory_access_ > 0) options_.memory_access_ns = memory_access_;
     options_.models = !keep_.empty();
     options_.memories =
         memories_ == "count" ? hardware::Memories::kCount : hardware::Memories::kRegisters;
@@ -166,6 +172,7 @@ class SynthCommand final : public Command {
   CLI::Option_group* cells_ = nullptr;
   std::string folder_, top_, module_, parameters_, device_, liberty_, keep_, json_;
   std::string memories_ = "count";
+  double memory_access_ = 0;  // 0: not given
   bool no_timing_ = false;
   hardware::SynthesisOptions options_;
 };

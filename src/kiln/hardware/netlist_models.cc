@@ -2,9 +2,8 @@
 
 #include "kiln/hardware/netlist_models.h"
 
-#include <cstdlib>
-#include <sstream>
-#include <string_view>
+#include <algorithm>
+#include <set>
 
 #include "fmt/format.h"
 #include "kiln/hardware/synthesis_flow.h"
@@ -29,19 +28,11 @@ std::string MemoryModel(const RtlilModule& memory, const std::string& name) {
   if (name == kMemoryModule) return "";
   std::string ports, connections, parameters;
   for (const std::string& line : memory.ports) {
-    std::istringstream words(line);
-    std::string direction, range;
-    for (std::string word; words >> word;) {
-      if (word == "width") {
-        words >> word;
-        range = fmt::format(" [{}:0]", std::atoi(word.c_str()) - 1);
-      } else if (word == "input" || word == "output") {
-        direction = word;
-      }
-    }
-    const std::string port = line.substr(line.rfind(' ') + 2);  // without the backslash
-    ports += fmt::format("{}\n    {} wire{} {}", ports.empty() ? "" : ",", direction, range, port);
-    connections += fmt::format("{0}\n      .{1}({1})", connections.empty() ? "" : ",", port);
+    const RtlilPort port = PortOf(line);
+    const std::string range = port.width > 1 ? fmt::format(" [{}:0]", port.width - 1) : "";
+    ports += fmt::format("{}\n    {} wire{} {}", ports.empty() ? "" : ",",
+                         port.input ? "input" : "output", range, port.name);
+    connections += fmt::format("{0}\n      .{1}({1})", connections.empty() ? "" : ",", port.name);
   }
   for (const auto& [parameter, value] : memory.parameters) {
     parameters += fmt::format("{}\n      .{}({})", parameters.empty() ? "" : ",", parameter,
@@ -49,6 +40,77 @@ std::string MemoryModel(const RtlilModule& memory, const std::string& name) {
   }
   return fmt::format("module \\{} ({}\n);\n  {} #({}\n  ) memory ({}\n  );\nendmodule\n", name,
                      ports, kMemoryModule, parameters, connections);
+}
+
+std::string MemoryLibrary(const std::vector<MemoryMacro>& memories) {
+  std::string cells;
+  std::set<int> widths;  // of buses
+  for (const MemoryMacro& memory : memories) {
+    // A backslash in a string of Liberty is two.
+    std::string name;
+    for (const char c : memory.name) name += c == '\\' ? std::string("\\\\") : std::string(1, c);
+    cells += fmt::format("  cell (\"{}\") {{\n    area : 0;\n", name);
+    for (const std::string& line : memory.module->ports) {
+      const RtlilPort port = PortOf(line);
+      if (port.width > 1) widths.insert(port.width);
+      const std::string head =
+          port.width > 1 ? fmt::format("bus ({}) {{ bus_type : bits{};", port.name, port.width)
+                         : fmt::format("pin ({}) {{", port.name);
+      if (port.name == "clock") {
+        cells += fmt::format("    {} direction : input; clock : true; capacitance : {}; }}\n", head,
+                             kMemoryInputPf);
+      } else if (port.input) {
+        cells += fmt::format(
+            "    {0} direction : input; capacitance : {1};\n"
+            "      timing () {{ related_pin : \"clock\"; timing_type : setup_rising;\n"
+            "        rise_constraint (scalar) {{ values (\"{2}\"); }}\n"
+            "        fall_constraint (scalar) {{ values (\"{2}\"); }} }} }}\n",
+            head, kMemoryInputPf, kMemorySetupNs);
+      } else {
+        cells += fmt::format(
+            "    {} direction : output;\n"
+            "      timing () {{ related_pin : \"clock\"; timing_type : rising_edge;\n",
+            head);
+        for (const char* edge : {"rise", "fall"}) {
+          cells += fmt::format(
+              "        cell_{0} (load) {{ values (\"{1:.6g}, {2:.6g}\"); }}\n"
+              "        {0}_transition (load) {{ values (\"{3:.6g}, {4:.6g}\"); }}\n",
+              edge, memory.access_ns, memory.access_ns + kMemoryDriveNsPerPf, kMemorySlewNs,
+              kMemorySlewNs + kMemorySlewNsPerPf);
+        }
+        cells += "      } }\n";
+      }
+    }
+    cells += "  }\n";
+  }
+  std::string types;
+  for (const int width : widths) {
+    types += fmt::format(
+        "  type (bits{0}) {{ base_type : array; data_type : bit; bit_width : {0}; "
+        "bit_from : {1}; bit_to : 0; }}\n",
+        width, width - 1);
+  }
+  return fmt::format(
+      R"(library (memories) {{
+  delay_model : table_lookup;
+  time_unit : "1ns";
+  voltage_unit : "1V";
+  current_unit : "1mA";
+  pulling_resistance_unit : "1kohm";
+  leakage_power_unit : "1nW";
+  capacitive_load_unit (1, pf);
+  input_threshold_pct_rise : 50;
+  input_threshold_pct_fall : 50;
+  output_threshold_pct_rise : 50;
+  output_threshold_pct_fall : 50;
+  slew_lower_threshold_pct_rise : 20;
+  slew_lower_threshold_pct_fall : 20;
+  slew_upper_threshold_pct_rise : 80;
+  slew_upper_threshold_pct_fall : 80;
+  lu_table_template (load) {{ variable_1 : total_output_net_capacitance; index_1 ("0, 1"); }}
+{}{}}}
+)",
+      types, cells);
 }
 
 }  // namespace kiln::hardware

@@ -6,6 +6,7 @@
 #define KILN_HARDWARE_NETLIST_MODELS_H_
 
 #include <string>
+#include <vector>
 
 #include "kiln/hardware/rtlil.h"
 
@@ -22,6 +23,20 @@ std::string CellModelCommands(const std::string& liberty, const std::string& mod
 // RtlilDesign) and its ports: the module kMemoryModule of rtl/ with the parameters of `memory`.
 // Returns "" if the name is kMemoryModule itself.
 std::string MemoryModel(const RtlilModule& memory, const std::string& name);
+
+// The timing of a memory, which synthesis does not map.
+struct MemoryMacro {
+  std::string name;  // in the netlist, as in RtlilDesign
+  const RtlilModule* module = nullptr;
+  double access_ns = 0;  // from the clock to the data, without load
+};
+// The rest is the same for all memories, of the size that it has in 0.18 um cells: inputs must be
+// stable for as long before the clock as those of a flip-flop, and load their driver as an inverter
+// does; outputs have the resistance of a buffer four times as strong as the smallest.
+inline constexpr double kMemorySetupNs = 0.2, kMemoryInputPf = 0.01, kMemoryDriveNsPerPf = 0.45,
+                        kMemorySlewNs = 0.05, kMemorySlewNsPerPf = 0.55;
+// Returns a Liberty file with a cell for each of these memories.
+std::string MemoryLibrary(const std::vector<MemoryMacro>& memories);
 
 }  // namespace kiln::hardware
 

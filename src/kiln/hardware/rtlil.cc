@@ -4,6 +4,7 @@
 #include "kiln/hardware/rtlil.h"
 
 #include <algorithm>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -202,6 +203,17 @@ class RtlilParser {
 }  // namespace
 
 StatusOr<RtlilDesign> ParseRtlil(const std::string& text) { return RtlilParser(text).Parse(); }
+
+RtlilPort PortOf(const std::string& line) {
+  RtlilPort port;
+  std::istringstream words(line);
+  for (std::string word; words >> word;) {
+    if (word == "width") words >> port.width;
+    if (word == "input") port.input = true;
+    if (word.starts_with('\\')) port.name = word.substr(1);
+  }
+  return port;
+}
 
 std::string ToRtlil(const RtlilModule& module, const std::string& name,
                     const std::function<std::string(const std::string& module)>& name_of) {

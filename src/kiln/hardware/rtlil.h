@@ -31,6 +31,15 @@ struct RtlilModule {
   std::string body;                 // all lines, including those of ports
   std::vector<Instance> instances;  // in order of their offsets
 };
+// A port of a module.
+struct RtlilPort {
+  std::string name;  // without its backslash
+  bool input = false;
+  int width = 1;  // bits
+};
+// Returns the port of one of RtlilModule::ports.
+RtlilPort PortOf(const std::string& line);
+
 // Modules by name. Names from the source have no backslash (as in NetlistStatistics).
 using RtlilDesign = std::map<std::string, RtlilModule>;
 

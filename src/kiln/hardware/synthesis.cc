@@ -18,6 +18,7 @@
 #include "kiln/hardware/synthesis_mapping.h"
 #include "kiln/hardware/synthesis_parts.h"
 #include "kiln/hardware/synthesis_timing.h"
+#include "kiln/hardware/technology.h"
 #include "kiln/hardware/tool_names.h"
 #include "kiln/hardware/verilog_text.h"
 #include "kiln/support/budgets.h"
@@ -35,6 +36,9 @@ constexpr char kVersionLog[] = "version.log";
 
 // The file with the cells of Xilinx' FPGAs.
 constexpr char kFpgaCells[] = "fpga_cells.il";
+
+// The library of the memories that are timed.
+constexpr char kMemoryLibrary[] = "memories.lib";
 
 // The loads and drivers of a part's ports, for a small area and for speed. A part does not know
 // what its outputs drive, which may be a net to all parts of a machine: for speed, it is made ready
@@ -69,6 +73,7 @@ class Run {
     KILN_RETURN_IF_ERROR(Elaborate());
     KILN_RETURN_IF_ERROR(Map());
     if (for_cells() && options_.timing) {
+      KILN_RETURN_IF_ERROR(WriteMemoryLibrary());
       KILN_ASSIGN_OR_RETURN(result.timing, CloseTiming());
     }
     if (for_cells() && options_.models) KILN_RETURN_IF_ERROR(WriteModels());
@@ -180,7 +185,8 @@ class Run {
   // Removes the results of an earlier design. All other files are reusable and carry hashes.
   void RemoveResults() const {
     std::error_code error;
-    for (const char* file : {kNetlist, "timed.v", "time.tcl", "time.log", kMemoryModels})
+    for (const char* file :
+         {kNetlist, "timed.v", "time.tcl", "time.log", kMemoryModels, kMemoryLibrary})
       fs::remove(work_ / file, error);
   }
 
@@ -322,6 +328,23 @@ class Run {
     return WriteFile(Path(kNetlist), netlist);
   }
 
+  // Writes the library of the memories that are timed, and sets memory_access_ns_ to the slowest.
+  Status WriteMemoryLibrary() {
+    const bool known = options_.liberty == DefaultLiberty();  // the model's process
+    if (memories_.empty() || (!options_.memory_access_ns && !known)) return OkStatus();
+    KILN_ASSIGN_OR_RETURN(const std::string text,
+                          ReadFile(Path("elaborated.il"), budgets::kNetlistBytes));
+    KILN_ASSIGN_OR_RETURN(const RtlilDesign design, ParseRtlil(text));
+    std::vector<MemoryMacro> macros;
+    for (const std::string& memory : memories_) {
+      const double access =
+          options_.memory_access_ns.value_or(MemoryAccessNs(elaborated_.at(memory).memory_bits));
+      macros.push_back({.name = memory, .module = &design.at(memory), .access_ns = access});
+      memory_access_ns_ = std::max(memory_access_ns_, access);
+    }
+    return WriteFile(Path(kMemoryLibrary), MemoryLibrary(macros));
+  }
+
   // Writes the models of the netlist's cells and memories.
   Status WriteModels() const {
     KILN_RETURN_IF_ERROR(
@@ -396,6 +419,7 @@ class Run {
       KILN_RETURN_IF_ERROR(WriteFile(work_ / setup.netlist, netlist));
     }
     setup.liberty = "cells.lib";
+    if (memory_access_ns_ > 0) setup.memories = kMemoryLibrary;
     setup.top = sources_.top;
     setup.clock = options_.clock;
     setup.period_ns = period_ns();
@@ -403,6 +427,7 @@ class Run {
     setup.load = OutputLoad();
     KILN_ASSIGN_OR_RETURN(Timing timing, FindWorstPath(setup));
     timing.instances_left_out = instances;
+    timing.memory_access_ns = memory_access_ns_;
     return timing;
   }
 
@@ -416,6 +441,7 @@ class Run {
   std::vector<MappingPart> parts_;
   PartsMapping mapping_;
   std::set<std::string> memories_;  // modules whose bits are counted and that are not mapped
+  double memory_access_ns_ = 0;     // of the slowest memory; 0 if none is timed
 };
 
 }  // namespace

@@ -95,7 +95,7 @@ StatusOr<Timing> FindWorstPath(const TimingSetup& setup) {
   // Without the clock port, the clock is virtual and times paths from inputs to outputs.
   const std::string script = fmt::format(
       R"(read_liberty {0}
-set_cmd_units -time ns
+{8}set_cmd_units -time ns
 read_verilog {1}
 link_design {2}
 set ports [get_ports -quiet {3}]
@@ -135,7 +135,8 @@ foreach around [dict keys $late] {{
 exit
 )",
       setup.liberty, setup.netlist, setup.top, setup.clock, setup.period_ns, setup.driver,
-      setup.load, kLatePaths);
+      setup.load, kLatePaths,
+      setup.memories.empty() ? "" : fmt::format("read_liberty {}\n", setup.memories));
   constexpr const char* kScript = "time.tcl";
   const std::filesystem::path log = setup.work / "time.log";
   KILN_RETURN_IF_ERROR(WriteFile(setup.work / kScript, script));

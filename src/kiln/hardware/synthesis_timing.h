@@ -40,6 +40,7 @@ struct TimingSetup {
   // Absolute; contains the netlist and the library. OpenSTA runs in it and writes to it.
   std::filesystem::path work;
   std::string netlist, liberty;  // files, relative to it
+  std::string memories;          // another library, or empty
   std::string top, clock;        // the top may lack a port with the clock's name
   double period_ns = 0;
   std::string driver;  // the cell that drives all inputs

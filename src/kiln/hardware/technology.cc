@@ -73,4 +73,10 @@ double MemoryArea(int64_t bits, int node_nm) {
          AreaScale(kMemoryNode, node_nm);
 }
 
+double MemoryAccessNs(int64_t bits) {
+  constexpr double kNs = 0.85, kBits = 8192, kGateDelay = 0.095;
+  if (bits <= 0) return 0;
+  return std::max(2 * kGateDelay, kNs + kGateDelay * std::log2(static_cast<double>(bits) / kBits));
+}
+
 }  // namespace kiln::hardware

@@ -1,5 +1,5 @@
-// Scaling of area, energy and delay between CMOS nodes, and the area of memories: published
-// figures, for models of area, energy and clocks.
+// Scaling of area, energy and delay between CMOS nodes, and the area and access time of memories:
+// published figures, for models of area, energy and clocks.
 #ifndef KILN_HARDWARE_TECHNOLOGY_H_
 #define KILN_HARDWARE_TECHNOLOGY_H_
 
@@ -34,6 +34,17 @@ inline constexpr const char* kScalingSource =
 // macros (32 x 256, 8 x 1024 as 1rw1r and as 1r1w, 32 x 512) with at most 9 % error. AreaScale
 // scales to other nodes.
 double MemoryArea(int64_t bits, int node_nm);
+
+// Returns the time from the clock to the data of an on-chip memory of `bits` bits, in nanoseconds
+// at 180 nm; 0 for no bits.
+//
+// It is 0.85 ns for 8 Kib, which G. M. Sreerama Reddy and P. Chandrasekhara Reddy state of their
+// SRAM ("Design and implementation of 8K-bits low power SRAM in 180 nm technology"), and a gate
+// delay more for every doubling, as B. S. Amrutur and M. A. Horowitz find up to 1 Mib ("Speed and
+// power scaling of SRAM's", IEEE JSSC 35, 2000). A gate delay is 0.095 ns, what an inverter of
+// OSU's 0.18 um library takes to drive four others. Memories of few bits take two gate delays at
+// least. A memory compiler's macros are slower, by how much its data sheets say.
+double MemoryAccessNs(int64_t bits);
 
 }  // namespace kiln::hardware
 

@@ -153,6 +153,8 @@ std::string ToText(const SynthesisResult& result, const SynthesisOptions& option
                          t.slack_ns, options.clock_mhz, t.fastest_mhz);
       out += fmt::format("         from {}\n         to   {}\n", EndOf(t.from, t.from_net),
                          EndOf(t.to, t.to_net));
+      if (t.memory_access_ns > 0)
+        out += fmt::format("         memories are read in {:.2f} ns at most\n", t.memory_access_ns);
       if (t.mapped_for_speed > 0)
         out +=
             fmt::format("         mapped for speed: {}\n", Counted(t.mapped_for_speed, "module"));
@@ -186,6 +188,7 @@ std::string ToJson(const SynthesisResult& result, const SynthesisOptions& option
                       {"to", t.to},
                       {"to_net", t.to_net},
                       {"instances_left_out", t.instances_left_out},
+                      {"memory_access_ns", t.memory_access_ns},
                       {"mapped_for_speed", t.mapped_for_speed}};
   }
   json["seconds"] = result.seconds;
