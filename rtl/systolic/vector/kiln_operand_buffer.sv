@@ -1,11 +1,13 @@
 // Converts the elements that the operand port delivers to numbers, combines the positions of a
 // window, and stores the operands of each word until the lanes read them.
-//   time        Data that arrive in cycle t can be read from t + 2 + CONVERT on; `complete` says in
-//               t that all operands of word `complete_place` have arrived.
+//   time        Data that arrive in cycle t are at the outputs from t + 2 + CONVERT on; `complete`
+//               says in t that all operands of word `complete_place` have arrived.
 //   scales      (BLOCK_SIZE > 0) Data of an operand with block scales are taken together with the
 //               last of their scales, in whichever order the two ports deliver them; a scale that
 //               is not the last of its word is taken at once.
-//   read        Asynchronous: the outputs are those of the word at `read_place`.
+//   read        The word at `read_place` in a cycle with `read` is at the outputs from the next cycle
+//               on, until the cycle after the next `read`. The word's operands must have been
+//               written by then: in the cycle of the read at the latest.
 //   nothing     The window of the word at nothing_place has no position in the image (a pulse from
 //               kiln_operand_fetch).
 //
@@ -46,6 +48,7 @@ module kiln_operand_buffer #(
     input  logic [PLACE_BITS-1:0] nothing_place,
     output logic complete,
     output logic [PLACE_BITS-1:0] complete_place,
+    input  logic read,
     input  logic [PLACE_BITS-1:0] read_place,
     output logic [OPERANDS*LANES*NUMBER-1:0] read_operands,
     output logic [NUMBER-1:0] read_factor,  // factor of an average, unless read_empty
@@ -315,28 +318,45 @@ module kiln_operand_buffer #(
   end
   assign factor = divides ? factor_of_places : factor_of_all;
 
-  // ---- The stored words.
-  logic [WORD-1:0] words0[WORDS];
-  logic [WORD-1:0] words1[WORDS];
-  logic [WORD-1:0] words2[WORDS];
+  // ---- The stored words, a memory for each operand. A word that is written in the cycle of its read
+  // passes the memory by.
   logic [NUMBER-1:0] factors[WORDS];
   logic [WORDS-1:0] empty;  // windows without a position in the image
   logic write;
-  logic [INDEX_BITS-1:0] write_index, read_index;
+  logic [INDEX_BITS-1:0] write_index, read_index, index;  // `index` is of the word at the outputs
+  logic [WORD-1:0] passed;
   wire unused_places = &{1'b0, nothing_place, read_place, tag};  // upper bits
   assign write       = valid && tag.last_of_operand;
   assign write_index = INDEX_BITS'(tag.place);
   assign read_index  = INDEX_BITS'(read_place);
   always_ff @(posedge clock) begin
-    if (write && tag.operand == 2'd0) words0[write_index] <= assembled_next;
-    if (write && tag.operand == 2'd1) words1[write_index] <= assembled_next;
-    if (write && tag.operand == 2'd2) words2[write_index] <= assembled_next;
+    if (read) begin
+      index  <= read_index;
+      passed <= assembled_next;
+    end
     if (write && windowed) factors[write_index] <= factor;
     if (write && tag.operand == 2'd0) empty[write_index] <= 1'b0;
     if (nothing) empty[INDEX_BITS'(nothing_place)] <= 1'b1;
   end
-
-  assign read_operands = {words2[read_index], words1[read_index], words0[read_index]};
-  assign read_factor   = factors[read_index];
-  assign read_empty    = empty[read_index];
+  for (genvar i = 0; i < OPERANDS; i++) begin : g_operand
+    logic writes, passes;
+    logic [WORD-1:0] word;
+    assign writes = write && tag.operand == 2'(i);
+    always_ff @(posedge clock) if (read) passes <= writes && write_index == read_index;
+    kiln_ram_1w #(
+        .WIDTH(WORD),
+        .WORDS(WORDS)
+    ) memory (
+        .clock,
+        .write_enable(writes),
+        .write_address(write_index),
+        .write_data(assembled_next),
+        .read_enable(read),
+        .read_address(read_index),
+        .read_data(word)
+    );
+    assign read_operands[i*WORD+:WORD] = passes ? passed : word;
+  end
+  assign read_factor = factors[index];
+  assign read_empty  = empty[index];
 endmodule

@@ -624,7 +624,6 @@ module kiln_vector_unit #(
   kiln_vector_pkg::word_tag_t late_tag;
   logic [1:0] late_source;
   logic [NUMBER-1:0] late_constant, late_window_factor;
-  logic [kiln_vector_pkg::PLACE_BITS-1:0] late_place;
 
   assign accumulation_enable  = issue && drain;
   assign accumulation_address = ACCUMULATION_ADDRESS_BITS'(issued.accumulator);
@@ -657,12 +656,11 @@ module kiln_vector_unit #(
     end
   end
 
-  localparam int unsigned LATE =
-      kiln_vector_pkg::WORD_TAG_BITS + 6 + 2 * NUMBER + kiln_vector_pkg::PLACE_BITS;
+  localparam int unsigned LATE = kiln_vector_pkg::WORD_TAG_BITS + 6 + 2 * NUMBER;
   logic [LATE-1:0] raw_word, late_word;
   logic unused_late_valid;
-  assign raw_word = {raw_tag, raw_source, raw_constant, raw_place, raw_averages, raw_window,
-      raw_sums, raw_divides, raw_window_factor};
+  assign raw_word = {raw_tag, raw_source, raw_constant, raw_averages, raw_window, raw_sums,
+      raw_divides, raw_window_factor};
   kiln_vector_delay #(
       .WIDTH (LATE),
       .CYCLES(CONVERT)
@@ -675,8 +673,32 @@ module kiln_vector_unit #(
       .out_valid(unused_late_valid),
       .out_data(late_word)
   );
-  assign {late_tag, late_source, late_constant, late_place, late_averages, late_window, late_sums,
-      late_divides, late_window_factor} = late_word;
+  assign {late_tag, late_source, late_constant, late_averages, late_window, late_sums, late_divides,
+      late_window_factor} = late_word;
+
+  // The operands are read one cycle before they are wanted.
+  logic read_operands;
+  logic [kiln_vector_pkg::PLACE_BITS-1:0] read_place;
+  if (CONVERT == 0) begin : g_read_at_issue
+    assign read_operands = issue;
+    assign read_place    = issue_place;
+    wire unused_raw_place = &{1'b0, raw_place};
+  end else begin : g_read_later
+    logic reads;
+    kiln_vector_delay #(
+        .WIDTH (kiln_vector_pkg::PLACE_BITS),
+        .CYCLES(CONVERT - 1)
+    ) place (
+        .clock,
+        .reset,
+        .advance,
+        .in_valid(raw_valid),
+        .in_data(raw_place),
+        .out_valid(reads),
+        .out_data(read_place)
+    );
+    assign read_operands = reads && advance;
+  end
 
   kiln_operand_buffer #(
       .LANES(LANES),
@@ -706,7 +728,8 @@ module kiln_vector_unit #(
       .nothing_place,
       .complete,
       .complete_place,
-      .read_place(late_place),
+      .read(read_operands),
+      .read_place,
       .read_operands(operands),
       .read_factor(operand_factor),
       .read_empty(operand_empty)

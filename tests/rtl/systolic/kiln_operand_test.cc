@@ -380,7 +380,7 @@ class BufferBench {
     bench_.Reset();
   }
 
-  int compared = 0, windows = 0, averages = 0, scaled = 0;
+  int compared = 0, windows = 0, averages = 0, scaled = 0, passed = 0;
 
   void RunInstruction(int number) {
     in_ = RandomProgram(random_, config_);
@@ -460,10 +460,13 @@ class BufferBench {
       bench_->scale_code = static_cast<uint16_t>(scales_.Item().code);
       SetBytes(bench_->scale_tag, ScaleTag(scales_.Item().block, scales_.Item().last));
     }
+    // A read shows the word from the next cycle on, until another read.
+    const bool read = random_.Below(3) != 0;
     const size_t place = random_.Below(kWords);
+    bench_->read = read;
     bench_->read_place = static_cast<uint8_t>(place);
     bench_.Settle();
-    CheckRead(place);
+    CheckRead();
     if (testing::Test::HasFailure()) return;
 
     // A word with block scales goes with the last of them, others alone.
@@ -480,11 +483,19 @@ class BufferBench {
     if (bench_->complete != 0) {
       ASSERT_EQ(bench_->complete_place, words_.Item().place);
     }
-    // After the conversion, one cycle more at least, it is joined, and from the one behind that on
-    // there to be read.
-    if (joining_.front().has_value()) Join(*joining_.front());
+    // After the conversion, one cycle more at least, it is joined, and a read of that cycle shows it.
+    if (joining_.front().has_value()) {
+      Join(*joining_.front());
+      passed +=
+          read && joining_.front()->place == place && joining_.front()->request.last_of_operand ? 1
+                                                                                                : 0;
+    }
     joining_.pop_front();
     joining_.emplace_back();
+    if (read) {
+      shown_ = places_[place].operands;
+      read_place_ = place;
+    }
     if (takes) {
       joining_.back() = words_.Item();
       Forget(*joining_.back());
@@ -559,15 +570,16 @@ class BufferBench {
     return value != value ? 0x7fc00000u : std::bit_cast<uint32_t>(value);
   }
 
-  void CheckRead(size_t at) {
-    const Place& place = places_[at];
+  void CheckRead() {
+    if (!read_place_.has_value()) return;
+    const Place& place = places_[*read_place_];
     const auto lanes = static_cast<size_t>(config_.lanes());
     const std::vector<uint8_t> bytes =
         GetBytes(bench_->read_operands, (3 * lanes * Design::kNumber + 7) / 8);
     for (size_t i = 0; i < 3; ++i) {
-      for (size_t lane = 0; lane < place.operands[i].size(); ++lane, ++compared) {
-        ASSERT_EQ(NumberAt(bytes, i * lanes + lane), BitsOf(place.operands[i][lane]))
-            << "operand " << i << " lane " << lane << " of place " << at;
+      for (size_t lane = 0; lane < shown_[i].size(); ++lane, ++compared) {
+        ASSERT_EQ(NumberAt(bytes, i * lanes + lane), BitsOf(shown_[i][lane]))
+            << "operand " << i << " lane " << lane << " of place " << *read_place_;
       }
     }
     if (place.empty.has_value()) {
@@ -586,7 +598,9 @@ class BufferBench {
   Source<PortScale> scales_;
   Instruction in_;
   std::array<Place, kWords> places_;
-  std::vector<int64_t> lanes_;  // of the words under way
+  std::optional<size_t> read_place_;              // of the last read
+  std::array<std::vector<float>, 3> shown_ = {};  // what its place held
+  std::vector<int64_t> lanes_;                    // of the words under way
   uint64_t next_place_ = 0;
   std::optional<uint64_t> nothing_;  // a window of this place has no place in the image, to be told
   // Words in the conversion, the last one in the cycle in which it is joined.
@@ -604,6 +618,7 @@ void BufferKeeps(uint64_t seed) {
     EXPECT_GT(bench.compared, 20'000);
     EXPECT_GT(bench.windows, 200);
     EXPECT_GT(bench.averages, 40);
+    EXPECT_GT(bench.passed, 100);
     EXPECT_GE(bench.scaled, Design::config().block_size == 0 ? 0 : 500);
   }
 }

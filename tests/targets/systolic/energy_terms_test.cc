@@ -25,6 +25,7 @@ Config EnergyConfig() {
   c.depthwise_multipliers = 3;
   c.depthwise_buffer_words = 128;
   c.vector_row_buffer_words = 8;
+  c.operand_buffer_words = 16;
   c.input_port_bytes = c.weight_port_bytes = c.operand_port_bytes = c.output_port_bytes = 8;
   return c;
 }
@@ -216,6 +217,7 @@ TEST(SystolicEnergyTerms, OfAProgramOfTwoPasses) {
                 {"vector unit: register bits",
                  kRows * kWords * 4 * 32 * (2 + 1) * PipelineDepth(in.vector, config)},
                 {"vector unit: row buffer bits read and written", 2 * kRows * kWords * 4 * 32},
+                {"vector unit: operand buffer bits read and written", 2 * kRows * kWords * 4 * 32},
                 {"outer memory: bytes", kRows * kElements * (4 + 1) + ProgramBytes(in, config)},
             }));
 }
@@ -231,8 +233,23 @@ TEST(SystolicEnergyTerms, OfAPool) {
           // Every place from its code, every output to one.
           {"vector unit: multiplications", kOutputs * (kPlaces + 1) * kChannels},
           {"vector unit: register bits", kOutputs * 4 * 32 * 2 * PipelineDepth(in.vector, config)},
+          // What the window's places amount to.
+          {"vector unit: operand buffer bits read and written", 2 * kOutputs * 4 * 32},
           {"outer memory: bytes", kOutputs * (kPlaces + 1) * kChannels + ProgramBytes(in, config)},
       }));
+}
+
+// Numbers of a short float have 16 bits.
+TEST(SystolicEnergyTerms, NarrowNumbersHaveFewerBits) {
+  Config config = EnergyConfig();
+  const Counts wide = CountsOf(TwoPasses(), config);
+  config.vector_format = *FindFormat("bf16.flush");
+  Instruction in = TwoPasses();
+  const Counts narrow = CountsOf(in, config);
+  for (const char* event :
+       {"vector unit: register bits", "vector unit: row buffer bits read and written",
+        "vector unit: operand buffer bits read and written"})
+    EXPECT_EQ(2 * narrow.at(event), wide.at(event)) << event;
 }
 
 // A broadcast operand comes once a word.
@@ -278,6 +295,7 @@ TEST(SystolicEnergyTerms, OfSingleEvents) {
        memory(2 * 11 * 4 * 8)},  // ceil(32 / 3) taps a multiplier
       {"channel parameters: bits read and written", memory(16 * 4 * 32)},
       {"vector unit: row buffer bits read and written", memory(8 * 4 * 32)},
+      {"vector unit: operand buffer bits read and written", memory(16 * 4 * 32)},
       {"vector unit: multiply-adds", multiply + add},
       {"vector unit: multiplications", multiply},
       {"vector unit: additions", add},
@@ -310,7 +328,7 @@ TEST(SystolicAreaTerms, MemoriesOfEveryUnit) {
           {"accumulators", 2 * 16 * 4 * 32},
           {"depthwise unit", 3 * (2 * 128 * 4 * 8) + 3 * (2 * 11 * 4 * 8)},  // a copy a multiplier
           {"channel parameters", 3 * 16 * 4 * 32},
-          {"vector unit", 8 * 4 * 32},
+          {"vector unit", 8 * 4 * 32 + 3 * 16 * 4 * 32},  // rows; words of three operands
       }));
   EXPECT_EQ(cost->on_chip_memory_bits, sum);
   EXPECT_EQ(cost->multipliers, 16 + 4 * 3);

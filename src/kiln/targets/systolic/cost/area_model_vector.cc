@@ -18,7 +18,7 @@ using Features = std::vector<Feature>;
 using Parameters = ModuleParameters;
 using Fitted = std::vector<FittedModel>;
 
-constexpr double kPasses = 4, kScalars = 4, kOperands = 3,
+constexpr double kPasses = 4, kScalars = 4,
                  kValues = 6;  // of a lane: value, saved values, operands
 
 const Format& VectorFormat(const Parameters& p) { return p.FormatOf("VECTOR_FORMAT", "fp32"); }
@@ -127,8 +127,7 @@ Features Registers(const Parameters& p, const Fitted&) {
 
 Features OperandBuffer(const Parameters& p, const Fitted&) {
   const double lanes = Count(p, "LANES", 4), words = Count(p, "WORDS", 32);
-  return {{"word bits", words * lanes * kOperands * Number(p)},
-          {"factor bits", words * Number(p)},
+  return {{"factor bits", words * Number(p)},
           {"lane bits", lanes * Number(p)},
           {"buffer", 1},
           {"block scales", HasBlocks(p)}};

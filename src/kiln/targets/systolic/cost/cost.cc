@@ -71,6 +71,11 @@ Memories RowMemory(const Config& c) {
   return {1, int64_t{c.vector_row_buffer_words} * c.lanes() *
                  static_cast<int64_t>(NumberBits(c.vector_format))};
 }
+// The operand buffer holds the words of each operand.
+Memories OperandMemories(const Config& c) {
+  return {kMaxOperands, int64_t{c.operand_buffer_words + c.vector_convert_latency} * c.lanes() *
+                            static_cast<int64_t>(NumberBits(c.vector_format))};
+}
 
 ModuleParameters FormatsOf(const Config& c) {
   ModuleParameters p;
@@ -284,7 +289,7 @@ UnitParts Vector(const Config& c) {
       {"kiln_write_channel", output}};
   if (c.block_size > 0) modules.push_back({"kiln_vector_blocks", p});
   for (ModuleInstances& module : LaneModules(c)) modules.push_back(std::move(module));
-  return {"vector unit", modules, {RowMemory(c)}};
+  return {"vector unit", modules, {RowMemory(c), OperandMemories(c)}};
 }
 
 UnitParts Head(const Config& c) {
@@ -469,6 +474,8 @@ StatusOr<Energy> EnergyOf(const Events& events, const Config& c, int node_nm) {
   }
   energy.Add("vector unit", "register bits", events.lane_register_bits, e.register_bit);
   memory("vector unit", "row buffer bits read and written", events.row_buffer, RowMemory(c));
+  memory("vector unit", "operand buffer bits read and written", events.operand_buffer,
+         OperandMemories(c));
   energy.Add("outer memory", "bytes", events.bytes(), hardware::kOuterMemoryEnergyPerByte);
   return energy;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kiln/support/integer.h"
+#include "kiln/targets/systolic/cost/area_counts.h"
 #include "kiln/targets/systolic/isa/timing.h"
 #include "kiln/targets/systolic/isa/walk.h"
 
@@ -12,7 +13,6 @@ namespace kiln::systolic {
 namespace {
 
 constexpr int64_t kParameterBits = 3 * 32;  // of a column: offset, scale, bias
-constexpr int64_t kVectorBits = 32;
 
 // Returns how many of the coordinates output * stride + offset are in [0, limit), over the outputs
 // [first, first + count).
@@ -213,7 +213,7 @@ class Counter {
       Words(program, p, rows * words, rows * program.length);
       if (p == 0 && program.window.combine != Combine::kNone) PoolingWindow(program, words);
       if (pass.source == Source::kRowBuffer)
-        events_.row_buffer.read += rows * words * config_.lanes() * kVectorBits;
+        events_.row_buffer.read += rows * words * config_.lanes() * number_bits_;
       if (pass.to_memory && program.output.blocks.present) {
         events_.scale_bytes +=
             rows * CeilDivide(program.length, config_.block_size) * config_.scale_format.bytes();
@@ -234,13 +234,15 @@ class Counter {
       if (!PassReads(program, p, i)) continue;
       const Stream& stream = program.operands[i];
       ++streams;
+      events_.operand_buffer.written += words * config_.lanes() * number_bits_;
+      events_.operand_buffer.read += words * config_.lanes() * number_bits_;
       if (p == 0 && i == 0 && program.window.combine != Combine::kNone) continue;
       Operand(stream, stream.element_stride == 0 ? words : elements);
     }
     for (const Stage& stage : pass.stages) Operate(OperationOf(stage), elements);
     events_.lane_register_bits +=
-        words * config_.lanes() * kVectorBits * streams * PipelineDepth(program, config_);
-    if (pass.to_row_buffer) events_.row_buffer.written += words * config_.lanes() * kVectorBits;
+        words * config_.lanes() * number_bits_ * streams * PipelineDepth(program, config_);
+    if (pass.to_row_buffer) events_.row_buffer.written += words * config_.lanes() * number_bits_;
     if (!pass.to_memory) return;
     // If all elements of a word have the same address, only the last one is written.
     events_.output_bytes += (program.output.element_stride == 0 ? words : elements) *
@@ -276,6 +278,8 @@ class Counter {
   }
 
   const Config& config_;
+  // Of a number of the vector unit.
+  const int64_t number_bits_ = static_cast<int64_t>(NumberBits(config_.vector_format));
   Events events_;
 };
 

@@ -44,7 +44,7 @@ struct Events {
   int64_t depthwise_multiply_accumulates = 0;
 
   MemoryBits input_buffer, weight_buffer, accumulators, depthwise_inputs, depthwise_weights,
-      parameters, row_buffer;
+      parameters, row_buffer, operand_buffer;
 
   // Vector unit.
   std::array<int64_t, kLaneOperations> lane_operations{};
