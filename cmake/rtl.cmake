@@ -46,6 +46,7 @@ endforeach()
 
 # For debugging: each Simulation writes its waveform as $KILN_RTL_WAVES/<test>.<number>.fst, which
 # gtkwave reads.
+option(KILN_ALL_GATES "Run the test vectors of all units on netlists too, which takes hours" OFF)
 option(KILN_RTL_TRACE "RTL tests write waveforms; models compile and run several times as long" OFF)
 set(KILN_VERILATOR_TRACE $<$<BOOL:${KILN_RTL_TRACE}>:--trace-fst>)
 
@@ -172,16 +173,36 @@ function(kiln_add_rtl_test kind group name filter)
 endfunction()
 
 # kiln_rtl_test(NAME TEST file... MODELS model... [LINK library...]): creates the GoogleTest program
-# rtl_NAME_test.
+# rtl_NAME_test. With KILN_ALL_GATES also gate_NAME_test (kiln_rtl_gate_test), if all its models are
+# modules of rtl/, and none is a whole machine (kiln_FAMILY).
 function(kiln_rtl_test name)
   set_property(GLOBAL PROPERTY kiln_rtl_test_${name} ${ARGN})
   kiln_add_rtl_test(rtl rtl ${name} "" ${ARGN})
+  if(NOT KILN_ALL_GATES)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "TEST;MODELS;LINK" ${ARGN})
+  get_filename_component(family ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  foreach(model IN LISTS ARG_MODELS)
+    get_property(top GLOBAL PROPERTY kiln_rtl_model_${model})
+    list(GET top 0 top)
+    set(file ${KILN_RTL_MODULES})
+    list(FILTER file INCLUDE REGEX "/${top}\\.sv$")
+    if(NOT file OR top STREQUAL "kiln_${family}")
+      return()
+    endif()
+  endforeach()
+  # At the end of the folder, after its own calls of kiln_rtl_gate_test.
+  cmake_language(EVAL CODE "cmake_language(DEFER CALL kiln_rtl_gate_test ${name})")
 endfunction()
 
 # kiln_rtl_gate_model(NAME): creates the library gate_model_NAME, with the class of the model NAME,
 # whose module must be one of rtl/, made from the netlist of standard cells that `kiln synth` maps.
 # It has no assertions. Verilator 5.006 folds trees of exclusive ors wrongly, so that this is off.
 function(kiln_rtl_gate_model name)
+  if(TARGET gate_model_${name})
+    return()
+  endif()
   get_property(parameters GLOBAL PROPERTY kiln_rtl_model_${name})
   list(POP_FRONT parameters top)
   list(JOIN parameters "," parameters)
@@ -223,6 +244,9 @@ endfunction()
 # values. Call it after kiln_rtl_test(NAME), in the same folder. WITHOUT: tests that expect an
 # assertion to fail.
 function(kiln_rtl_gate_test name)
+  if(TARGET gate_${name}_test)
+    return()
+  endif()
   cmake_parse_arguments(GATE "" "" "WITHOUT" ${ARGN})
   get_property(arguments GLOBAL PROPERTY kiln_rtl_test_${name})
   cmake_parse_arguments(ARG "" "" "TEST;MODELS;LINK" ${arguments})

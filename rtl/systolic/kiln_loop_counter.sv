@@ -1,5 +1,6 @@
 // Counts the rounds of a loop, and knows the first and the last round from registers: the count is
-// not in the paths of these outputs.
+// not in the paths of these outputs. The upper half of the count takes its carry one cycle later, so
+// that `advance` may come late.
 //   rounds    At least 1; constant while the loop is in a round, and considered in its first.
 //   advance   The next cycle has the next round; not in the last one.
 //   restart   The next cycle has the first round of the loop's next run; it overrules `advance`.
@@ -15,16 +16,27 @@ module kiln_loop_counter #(
     output logic            first,
     output logic            last
 );
+  localparam int unsigned LOW = (BITS + 1) / 2, HIGH = BITS - LOW;
+  logic [LOW-1:0] low;
+  logic [HIGH-1:0] high;
+  logic carry;  // into `high`
   logic ends;  // in a later round than the first: it is the last one
-  assign last = first ? rounds == BITS'(1) : ends;
+  assign count = {high + HIGH'(carry), low};
+  assign last  = first ? rounds == BITS'(1) : ends;
   always_ff @(posedge clock) begin
     if (reset || restart) begin
-      count <= '0;
+      low   <= '0;
+      high  <= '0;
+      carry <= 1'b0;
       first <= 1'b1;
-    end else if (advance) begin
-      count <= count + BITS'(1);
-      first <= 1'b0;
-      ends  <= count + BITS'(2) == rounds;
+    end else begin
+      high  <= high + HIGH'(carry);
+      carry <= advance && low == '1;
+      if (advance) begin
+        low   <= low + 1'b1;
+        first <= 1'b0;
+        ends  <= count + BITS'(2) == rounds;
+      end
     end
   end
 

@@ -99,18 +99,23 @@ module kiln_parameter_fetch #(
   logic [COUNT_BITS-1:0] column;
   logic [1:0] array;
   logic last_column, last_array, tile_end;
-  assign last_column = column == columns - ONE;
+  kiln_loop_counter columns_of_block (
+      .clock,
+      .reset,
+      .rounds (columns),
+      .advance(tile_end),
+      .restart(visit_end),
+      .count  (column),
+      .first  (),
+      .last   (last_column)
+  );
+  wire unused_column = &{1'b0, column};  // upper bits
   assign last_array = array == 2'd2;
   assign tile_end = fire && last_array;
   assign visit_end = tile_end && last_column;
   always_ff @(posedge clock) begin
-    if (reset) begin
-      column <= '0;
-      array  <= '0;
-    end else if (fire) begin
-      array <= last_array ? '0 : array + 2'd1;
-      if (tile_end) column <= last_column ? '0 : column + ONE;
-    end
+    if (reset) array <= '0;
+    else if (fire) array <= last_array ? '0 : array + 2'd1;
   end
 
   // ---- Addresses. Column tiles are consecutive from block to block; the walk returns to the first
