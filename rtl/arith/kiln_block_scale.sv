@@ -93,21 +93,42 @@ module kiln_block_scale #(
   end
   assign code = greatest >= 31'h7f80_0000 ? NAN : finite_code;
 
-  logic [31:0] scale, quotient_one;
-  kiln_decode_to_fp32 #(.FORMAT(SCALE_FORMAT)) decode_scale (
-      .code(code),
-      .value(scale)
-  );
-  kiln_fp32_divide invert (
-      .a(32'h3f80_0000),
-      .b(scale),
-      .result(quotient_one)
-  );
-  assign inverse = quotient_one == 32'h7f80_0000 ? GREATEST_FP32 : quotient_one;
+  if (POWERS_OF_TWO) begin : g_negated
+    // The inverse of 2^n is 2^-n: field 127 - n of fp32. The least normal number is 2^-126; 2^-127 is
+    // subnormal, and 2^128 is infinite.
+    localparam int FIELD_BITS = BITS + 10;
+    logic signed [FIELD_BITS-1:0] field;
+    assign field = FIELD_BITS'(127 + kiln_format_pkg::bias(SCALE_FORMAT)) -
+        FIELD_BITS'({1'b0, code});
+    always_comb begin
+      inverse = {1'b0, field[7:0], 23'd0};
+      if (field < 0) inverse = '0;
+      if (field == 0) inverse = 32'h0040_0000;
+      if (field > FIELD_BITS'(254)) inverse = GREATEST_FP32;
+      if (kiln_format_pkg::specials(SCALE_FORMAT) != kiln_format_pkg::SPECIALS_NONE && code == NAN)
+        inverse = kiln_fp32_pkg::NAN;
+    end
+  end else begin : g_divided
+    logic [31:0] scale, quotient_one;
+    kiln_decode_to_fp32 #(.FORMAT(SCALE_FORMAT)) decode_scale (
+        .code(code),
+        .value(scale)
+    );
+    kiln_fp32_divide invert (
+        .a(32'h3f80_0000),
+        .b(scale),
+        .result(quotient_one)
+    );
+    assign inverse = quotient_one == 32'h7f80_0000 ? GREATEST_FP32 : quotient_one;
+`ifndef SYNTHESIS
+    always_comb begin
+      scale_above_zero : assert (greatest >= 31'h7f80_0000 || (scale[30:0] != '0 && !scale[31]));
+    end
+`endif
+  end
 
 `ifndef SYNTHESIS
   always_comb begin
-    scale_above_zero : assert (greatest >= 31'h7f80_0000 || (scale[30:0] != '0 && !scale[31]));
     inverse_finite : assert (greatest >= 31'h7f80_0000 || inverse[30:23] != '1);
   end
 `endif
