@@ -92,12 +92,20 @@ module kiln_operand_buffer #(
     dense = in_tag.access == kiln_systolic_pkg::ACCESS_DENSE;
   end
 
-  // The factor of each lane: the stream's scale, times the block scale.
+  // The factor of each lane: the stream's scale, times the block scale. kiln_operand_decoder wants it
+  // with the element, or one cycle later.
+  localparam bit LATE_FACTOR = kiln_format_pkg::is_short_float(VECTOR_FORMAT) && CONVERT >= 3;
   logic [LANES*32-1:0] factors_of_lanes;
+  logic [31:0] scale_now;
+  if (LATE_FACTOR) begin : g_late_scale
+    always_ff @(posedge clock) if (take) scale_now <= scale;
+  end else begin : g_scale_at_once
+    assign scale_now = scale;
+  end
   if (BLOCK_SIZE == 0) begin : g_no_scales
     assign in_ready         = 1'b1;
     assign scale_ready      = 1'b1;
-    assign factors_of_lanes = {LANES{scale}};
+    assign factors_of_lanes = {LANES{scale_now}};
     wire unused_scales = &{1'b0, scale_valid, scale_code, scale_tag};
   end else begin : g_scales
     localparam int unsigned SCALES = kiln_vector_pkg::scales_of_word(BLOCK_SIZE, LANES);
@@ -108,9 +116,9 @@ module kiln_operand_buffer #(
     assign in_ready    = !scaled || last;
     assign scale_ready = !scale_tag.last || (in_valid && scaled);
     for (genvar i = 0; i < SCALES; i++) begin : g_scale
-      logic here;
+      logic here, multiplies;
       logic [SCALE_BITS-1:0] kept;
-      logic [31:0] block_scale, factor;
+      logic [31:0] block_scale, block_scale_now, factor;
       assign here = scale_tag.block == kiln_vector_pkg::LANE_BITS'(i);
       always_ff @(posedge clock) if (scale_valid && here) kept <= scale_code;
       assign codes[i*SCALE_BITS+:SCALE_BITS] = here ? scale_code : kept;
@@ -120,9 +128,16 @@ module kiln_operand_buffer #(
           .code (codes[i*SCALE_BITS+:SCALE_BITS]),
           .value(block_scale)
       );
+      if (LATE_FACTOR) begin : g_later
+        always_ff @(posedge clock) begin
+          if (take) {multiplies, block_scale_now} <= {scaled, block_scale};
+        end
+      end else begin : g_at_once
+        assign {multiplies, block_scale_now} = {take && scaled, block_scale};
+      end
       always_comb begin
-        factor = scale;
-        if (take && scaled) factor = kiln_fp32_pkg::multiply(scale, block_scale);
+        factor = scale_now;
+        if (multiplies) factor = kiln_fp32_pkg::multiply(scale_now, block_scale_now);
       end
       for (genvar lane = i * BLOCK_SIZE; lane < (SCALES == 1 ? LANES : (i + 1) * BLOCK_SIZE);
           lane++) begin : g_lane

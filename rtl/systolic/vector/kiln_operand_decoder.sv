@@ -8,6 +8,7 @@
 //   short     In a short float format (kiln_format_pkg::is_short_float) there are registers after
 //             the product (REGISTERS >= 1), after the number that is scaled (>= 2) and after the
 //             difference (>= 3). In other formats everything is computed in the first cycle.
+//   scale     comes with the element, or, with the register after the difference, one cycle later
 //   enable    0: the result is not used
 //   C++ twin  kiln::systolic::LoadValue (targets/systolic/simulate/arithmetic.h)
 module kiln_operand_decoder #(
@@ -113,17 +114,16 @@ module kiln_operand_decoder #(
 
     // ---- The difference, or another number in fp32.
     logic integer_now, scaled, scaled_now;
-    logic [31:0] real_value, start, start_now, scale_start;
+    logic [31:0] real_value, start, start_now;
     assign scaled     = is_code || is_integer;
     assign real_value = is_code ? code_value :
         element == kiln_systolic_pkg::ELEMENT_VECTOR ? vector_value : bits;
     assign start      = is_integer ? code : real_value;
     if (SUBTRACTED == 0) begin : g_start
-      assign {integer_now, scaled_now, start_now, scale_start} = {is_integer, scaled, start, scale};
+      assign {integer_now, scaled_now, start_now} = {is_integer, scaled, start};
     end else begin : g_subtracted
       always_ff @(posedge clock) begin
-        if (moves[0])
-          {integer_now, scaled_now, start_now, scale_start} <= {is_integer, scaled, start, scale};
+        if (moves[0]) {integer_now, scaled_now, start_now} <= {is_integer, scaled, start};
       end
     end
 
@@ -154,11 +154,11 @@ module kiln_operand_decoder #(
     );
     assign factor = integer_now ? whole : scaled_now ? part : plain;
     if (CONVERTED == 0) begin : g_factor
-      assign {multiplies, factor_now, scale_now} = {scaled_now, factor, scale_start};
+      assign {multiplies, factor_now, scale_now} = {scaled_now, factor, scale};
     end else begin : g_converted
       always_ff @(posedge clock) begin
         if (moves[SUBTRACTED])
-          {multiplies, factor_now, scale_now} <= {scaled_now, factor, scale_start};
+          {multiplies, factor_now, scale_now} <= {scaled_now, factor, scale};
       end
     end
 

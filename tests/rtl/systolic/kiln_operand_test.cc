@@ -98,7 +98,7 @@ struct DesignShort {
 struct Design4x2 {
   using Model = Voperand_4x2;
   static constexpr int kNumber = 19;
-  static constexpr size_t kConvert = 2;
+  static constexpr size_t kConvert = 3;
   static Config config() {
     Config c = UnitConfig(4, 2);
     c.vector_format = *FindFormat("fp16");

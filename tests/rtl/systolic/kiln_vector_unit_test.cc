@@ -149,7 +149,7 @@ struct DesignFp16Blocks {
     SetDefaultSums(&c);
     c.vector_format = *FindFormat("fp16");
     c.vector_function_latency = 4;
-    c.vector_convert_latency = 1;
+    c.vector_convert_latency = 3;
     return c;
   }
 };
