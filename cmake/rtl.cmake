@@ -46,9 +46,9 @@ endforeach()
 
 # For debugging: each Simulation writes its waveform as $KILN_RTL_WAVES/<test>.<number>.fst, which
 # gtkwave reads.
-option(KILN_ALL_GATES "Run the test vectors of all units on netlists too, which takes hours" OFF)
 option(KILN_RTL_TRACE "RTL tests write waveforms; models compile and run several times as long" OFF)
 set(KILN_VERILATOR_TRACE $<$<BOOL:${KILN_RTL_TRACE}>:--trace-fst>)
+option(KILN_ALL_GATES "Run the test vectors of all units on netlists too, which takes hours" OFF)
 
 # The run-time library of all models. Like the models, it is built without sanitisers.
 add_library(kiln_verilated STATIC ${VERILATOR_ROOT}/include/verilated.cpp

@@ -94,8 +94,8 @@ module kiln_block_scale #(
   assign code = greatest >= 31'h7f80_0000 ? NAN : finite_code;
 
   if (POWERS_OF_TWO) begin : g_negated
-    // The inverse of 2^n is 2^-n: field 127 - n of fp32. The least normal number is 2^-126; 2^-127 is
-    // subnormal, and 2^128 is infinite.
+    // The inverse of 2^n is 2^-n: field 127 - n of fp32. The least normal number is 2^-126; 2^-127
+    // is subnormal, and 2^128 is infinite.
     localparam int FIELD_BITS = BITS + 10;
     logic signed [FIELD_BITS-1:0] field;
     assign field = FIELD_BITS'(127 + kiln_format_pkg::bias(SCALE_FORMAT)) -

@@ -1,6 +1,6 @@
 // Counts the rounds of a loop, and knows the first and the last round from registers: the count is
-// not in the paths of these outputs. The upper half of the count takes its carry one cycle later, so
-// that `advance` may come late.
+// not in the paths of these outputs. The upper half of the count takes its carry one cycle later,
+// so that `advance` may come late.
 //   rounds    At least 1; constant while the loop is in a round, and considered in its first.
 //   advance   The next cycle has the next round; not in the last one.
 //   restart   The next cycle has the first round of the loop's next run; it overrules `advance`.

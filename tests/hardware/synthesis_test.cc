@@ -332,7 +332,8 @@ TEST_F(Tools, MemoriesCanBeRegisters) {
 
 // A sum between a memory and a register, and one between a register and the memory's address.
 constexpr const char* kSums = R"(
-module kiln_ram_1w #(parameter int WORDS = 16) (input logic clock, input logic [7:0] address, output logic [7:0] q);
+module kiln_ram_1w #(parameter int WORDS = 16) (
+    input logic clock, input logic [7:0] address, output logic [7:0] q);
   logic [7:0] words[WORDS];
   always_ff @(posedge clock) q <= words[address];
 endmodule

@@ -5,9 +5,9 @@
 //   scales      (BLOCK_SIZE > 0) Data of an operand with block scales are taken together with the
 //               last of their scales, in whichever order the two ports deliver them; a scale that
 //               is not the last of its word is taken at once.
-//   read        The word at `read_place` in a cycle with `read` is at the outputs from the next cycle
-//               on, until the cycle after the next `read`. The word's operands must have been
-//               written by then: in the cycle of the read at the latest.
+//   read        The word at `read_place` in a cycle with `read` is at the outputs from the next
+//               cycle on, until the cycle after the next `read`. The word's operands are written in
+//               the cycle of the read at the latest.
 //   nothing     The window of the word at nothing_place has no position in the image (a pulse from
 //               kiln_operand_fetch).
 //
@@ -92,8 +92,8 @@ module kiln_operand_buffer #(
     dense = in_tag.access == kiln_systolic_pkg::ACCESS_DENSE;
   end
 
-  // The factor of each lane: the stream's scale, times the block scale. kiln_operand_decoder wants it
-  // with the element, or one cycle later.
+  // The factor of each lane: the stream's scale, times the block scale. kiln_operand_decoder takes
+  // it with the element, or one cycle later.
   localparam bit LATE_FACTOR = kiln_format_pkg::is_short_float(VECTOR_FORMAT) && CONVERT >= 3;
   logic [LANES*32-1:0] factors_of_lanes;
   logic [31:0] scale_now;
@@ -333,8 +333,8 @@ module kiln_operand_buffer #(
   end
   assign factor = divides ? factor_of_places : factor_of_all;
 
-  // ---- The stored words, a memory for each operand. A word that is written in the cycle of its read
-  // passes the memory by.
+  // ---- The stored words, a memory for each operand. A word that is written in the cycle of its
+  // read passes the memory by.
   logic [NUMBER-1:0] factors[WORDS];
   logic [WORDS-1:0] empty;  // windows without a position in the image
   logic write;

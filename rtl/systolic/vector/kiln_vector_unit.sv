@@ -612,7 +612,6 @@ module kiln_vector_unit #(
   kiln_vector_pkg::word_tag_t raw_tag;
   logic [1:0] raw_source;
   logic [NUMBER-1:0] raw_constant, raw_window_factor;
-  logic [kiln_vector_pkg::PLACE_BITS-1:0] raw_place;
   logic [LANES*ACCUMULATION_BITS-1:0] kept_accumulators;
   logic [NUMBERS-1:0] row_word;
   logic [OPERANDS*NUMBERS-1:0] operands;
@@ -647,7 +646,6 @@ module kiln_vector_unit #(
       raw_tag.saved     <= '0;
       raw_source        <= pass.source;
       raw_constant      <= constant[31-:NUMBER];
-      raw_place         <= issue_place;
       raw_averages      <= command.header.window && command.window.average && issued.pass == '0;
       raw_window        <= command.header.window;
       raw_sums          <= command.window.combine == kiln_systolic_pkg::COMBINE_SUM;
@@ -677,28 +675,20 @@ module kiln_vector_unit #(
       late_window_factor} = late_word;
 
   // The operands are read one cycle before they are wanted.
-  logic read_operands;
+  logic reads;
   logic [kiln_vector_pkg::PLACE_BITS-1:0] read_place;
-  if (CONVERT == 0) begin : g_read_at_issue
-    assign read_operands = issue;
-    assign read_place    = issue_place;
-    wire unused_raw_place = &{1'b0, raw_place};
-  end else begin : g_read_later
-    logic reads;
-    kiln_vector_delay #(
-        .WIDTH (kiln_vector_pkg::PLACE_BITS),
-        .CYCLES(CONVERT - 1)
-    ) place (
-        .clock,
-        .reset,
-        .advance,
-        .in_valid(raw_valid),
-        .in_data(raw_place),
-        .out_valid(reads),
-        .out_data(read_place)
-    );
-    assign read_operands = reads && advance;
-  end
+  kiln_vector_delay #(
+      .WIDTH (kiln_vector_pkg::PLACE_BITS),
+      .CYCLES(CONVERT)
+  ) place (
+      .clock,
+      .reset,
+      .advance,
+      .in_valid(issue),
+      .in_data(issue_place),
+      .out_valid(reads),
+      .out_data(read_place)
+  );
 
   kiln_operand_buffer #(
       .LANES(LANES),
@@ -728,7 +718,7 @@ module kiln_vector_unit #(
       .nothing_place,
       .complete,
       .complete_place,
-      .read(read_operands),
+      .read(reads && advance),
       .read_place,
       .read_operands(operands),
       .read_factor(operand_factor),

@@ -1,13 +1,10 @@
 // The command `kiln synth`: synthesises an emitted design, or a module of the library, with Yosys
 // and measures its timing with OpenSTA.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <CLI/App.hpp>
 #include <filesystem>
 #include <optional>
-#include <string_view>
 #include <system_error>
-#include <vector>
 
 #include "kiln/command/arguments.h"
 #include "kiln/command/checks.h"
@@ -42,8 +39,9 @@ class SynthCommand final : public Command {
                    "For an FPGA of Xilinx in place of standard cells: xc7 or xcup")
         ->check(CLI::IsMember({"xc7", "xcup"}).description(""))
         ->type_name("FAMILY");
-    app.add_option("--device", device_,
-                   "For this FPGA of Xilinx, and whether it holds the design: " + Devices())
+    app.add_option(
+           "--device", device_,
+           "For this FPGA of Xilinx, and whether it holds the design: " + hardware::FpgaParts())
         ->type_name("PART");
     app.add_option("--depth", options_.depth, "Levels of units in the table")
         ->check(InRange(0, 16))
@@ -65,7 +63,7 @@ class SynthCommand final : public Command {
         ->type_name("HOW")
         ->capture_default_str();
     cells_
-        ->add_option("--memory-access", memory_access_,
+        ->add_option("--memory-access", options_.memory_access_ns,
                      "Time from the clock to a memory's data; without: by size, in 0.18 um")
         ->check(RealInRange(0.001, 1000.0).description(""))
         ->type_name("NS");
@@ -101,7 +99,6 @@ class SynthCommand final : public Command {
     KILN_ASSIGN_OR_RETURN(options_.parameters, hardware::ParseParameters(parameters_));
     if (!liberty_.empty()) options_.liberty = liberty_;
     options_.timing = !no_timing_;
-    if (memory_access_ > 0) options_.memory_access_ns = memory_access_;
     options_.models = !keep_.empty();
     options_.memories =
         memories_ == "count" ? hardware::Memories::kCount : hardware::Memories::kRegisters;
@@ -137,15 +134,8 @@ class SynthCommand final : public Command {
     return hardware::SourcesOfModule(module_);
   }
 
-  // Returns the parts of the known devices.
-  static std::string Devices() {
-    std::vector<std::string_view> parts;
-    for (const hardware::FpgaDevice& device : hardware::FpgaDevices()) parts.push_back(device.part);
-    return fmt::format("{}", fmt::join(parts, ", "));
-  }
-
-  // Sets the device and its family. Checks that the family is that of --fpga, and that no option of
-  // standard cells is combined with either.
+  // Sets the device and its family. Errors: --fpga names another family; an option of standard cells
+  // is combined with --fpga or --device.
   Status CheckTarget() {
     if (!device_.empty()) {
       KILN_ASSIGN_OR_RETURN(options_.device, hardware::FindFpgaDevice(device_, "--device"));
@@ -172,7 +162,6 @@ class SynthCommand final : public Command {
   CLI::Option_group* cells_ = nullptr;
   std::string folder_, top_, module_, parameters_, device_, liberty_, keep_, json_;
   std::string memories_ = "count";
-  double memory_access_ = 0;  // 0: not given
   bool no_timing_ = false;
   hardware::SynthesisOptions options_;
 };

@@ -20,15 +20,19 @@ const std::vector<FpgaDevice>& FpgaDevices() {
   return devices;
 }
 
+std::string FpgaParts() {
+  std::vector<std::string_view> parts;
+  for (const FpgaDevice& device : FpgaDevices()) parts.push_back(device.part);
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 StatusOr<const FpgaDevice*> FindFpgaDevice(std::string_view part, std::string_view place) {
   const std::string capitals = absl::AsciiStrToUpper(std::string(part));
-  std::vector<std::string_view> known;
   for (const FpgaDevice& device : FpgaDevices()) {
     if (device.part == capitals) return &device;
-    known.push_back(device.part);
   }
   return NotFoundAt("", place, fmt::format("there is no device {}", QuotedExcerpt(part)),
-                    fmt::format("give one of: {}", fmt::join(known, ", ")));
+                    "give one of: " + FpgaParts());
 }
 
 int64_t PackedLuts(const Resources& design) {

@@ -20,6 +20,8 @@ struct FpgaDevice {
 
 // Returns all rows.
 const std::vector<FpgaDevice>& FpgaDevices();
+// Returns their parts, separated by commas.
+std::string FpgaParts();
 // Returns the row of a part, in capital or small letters. Error: an unknown part; the message names
 // `place`, an option or a key, and lists the known parts.
 StatusOr<const FpgaDevice*> FindFpgaDevice(std::string_view part, std::string_view place);

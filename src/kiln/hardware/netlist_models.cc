@@ -2,7 +2,8 @@
 
 #include "kiln/hardware/netlist_models.h"
 
-#include <algorithm>
+#include <absl/strings/str_replace.h>
+
 #include <set>
 
 #include "fmt/format.h"
@@ -47,8 +48,7 @@ std::string MemoryLibrary(const std::vector<MemoryMacro>& memories) {
   std::set<int> widths;  // of buses
   for (const MemoryMacro& memory : memories) {
     // A backslash in a string of Liberty is two.
-    std::string name;
-    for (const char c : memory.name) name += c == '\\' ? std::string("\\\\") : std::string(1, c);
+    const std::string name = absl::StrReplaceAll(memory.name, {{"\\", "\\\\"}});
     cells += fmt::format("  cell (\"{}\") {{\n    area : 0;\n", name);
     for (const std::string& line : memory.module->ports) {
       const RtlilPort port = PortOf(line);

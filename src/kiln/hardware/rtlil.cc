@@ -37,7 +37,6 @@ std::string_view FirstWord(std::string_view trimmed) {
 std::string_view After(std::string_view word, std::string_view trimmed) {
   return trimmed.substr(std::min(word.size() + 1, trimmed.size()));
 }
-std::string_view LastWord(std::string_view line) { return line.substr(line.rfind(' ') + 1); }
 
 // Returns whether an attribute has no influence on the result and is dropped, such as positions in
 // the source. keep_hierarchy is dropped as well: a module that becomes part of another one would
@@ -231,7 +230,7 @@ std::string BlackBox(const RtlilModule& module, const std::string& name, const s
   std::string out =
       fmt::format("attribute \\blackbox 1\n{}module {}\n", module.attributes, Written(name));
   for (const std::string& port : module.ports) {
-    if (Plain(LastWord(port)) == clock) out += "  attribute \\clkbuf_sink 1\n";
+    if (PortOf(port).name == clock) out += "  attribute \\clkbuf_sink 1\n";
     out += fmt::format("  {}\n", port);
   }
   return out + "end\n";

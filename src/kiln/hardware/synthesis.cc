@@ -293,12 +293,13 @@ class Run {
     KILN_ASSIGN_OR_RETURN(mapped_, MapParts(parts_, mapping_));
     return MergeNetlists();
   }
-  // Divides the design into parts. Modules with doubtful estimates are mapped first to measure
-  // them.
-  StatusOr<std::vector<MappingPart>> Parts() const {
+  // Divides the design into parts, and keeps the modules of its memories. Modules with doubtful
+  // estimates are mapped first to measure them.
+  StatusOr<std::vector<MappingPart>> Parts() {
     KILN_ASSIGN_OR_RETURN(const std::string text,
                           ReadFile(Path("elaborated.il"), budgets::kNetlistBytes));
     KILN_ASSIGN_OR_RETURN(const RtlilDesign design, ParseRtlil(text));
+    for (const std::string& memory : memories_) memory_modules_[memory] = design.at(memory);
     const auto cut = [&](const Boundaries& boundaries) {
       return CutIntoParts(design, boundaries, memories_, sources_.top, options_.clock);
     };
@@ -332,14 +333,11 @@ class Run {
   Status WriteMemoryLibrary() {
     const bool known = options_.liberty == DefaultLiberty();  // the model's process
     if (memories_.empty() || (!options_.memory_access_ns && !known)) return OkStatus();
-    KILN_ASSIGN_OR_RETURN(const std::string text,
-                          ReadFile(Path("elaborated.il"), budgets::kNetlistBytes));
-    KILN_ASSIGN_OR_RETURN(const RtlilDesign design, ParseRtlil(text));
     std::vector<MemoryMacro> macros;
-    for (const std::string& memory : memories_) {
+    for (const auto& [memory, module] : memory_modules_) {
       const double access =
           options_.memory_access_ns.value_or(MemoryAccessNs(elaborated_.at(memory).memory_bits));
-      macros.push_back({.name = memory, .module = &design.at(memory), .access_ns = access});
+      macros.push_back({.name = memory, .module = &module, .access_ns = access});
       memory_access_ns_ = std::max(memory_access_ns_, access);
     }
     return WriteFile(Path(kMemoryLibrary), MemoryLibrary(macros));
@@ -349,11 +347,8 @@ class Run {
   Status WriteModels() const {
     KILN_RETURN_IF_ERROR(
         Yosys("cell_models", CellModelCommands("cells.lib", kCellModels), "", {kCellModels}));
-    KILN_ASSIGN_OR_RETURN(const std::string text,
-                          ReadFile(Path("elaborated.il"), budgets::kNetlistBytes));
-    KILN_ASSIGN_OR_RETURN(const RtlilDesign design, ParseRtlil(text));
     std::string models;
-    for (const std::string& memory : memories_) models += MemoryModel(design.at(memory), memory);
+    for (const auto& [memory, module] : memory_modules_) models += MemoryModel(module, memory);
     return WriteFile(Path(kMemoryModels), models);
   }
 
@@ -441,6 +436,7 @@ class Run {
   std::vector<MappingPart> parts_;
   PartsMapping mapping_;
   std::set<std::string> memories_;  // modules whose bits are counted and that are not mapped
+  RtlilDesign memory_modules_;      // these modules
   double memory_access_ns_ = 0;     // of the slowest memory; 0 if none is timed
 };
 

@@ -330,7 +330,7 @@ TEST(DepthwiseUnits, SumsOfLanes) {
   Random random(1);
   Stalls stalls(2, 0.4, Stalls::Kind::kBursts);
   std::optional<Sums> running;
-  // What stands after each of the last cycles, the latest in front.
+  // The sums after each of the last cycles, those of the latest in front.
   std::deque<std::optional<Sums>> history(kMultipliers * 2 + 4);
   bench->write_enable = bench->read_enable = 0;
   bool valid_before = false;

@@ -483,7 +483,8 @@ class BufferBench {
     if (bench_->complete != 0) {
       ASSERT_EQ(bench_->complete_place, words_.Item().place);
     }
-    // After the conversion, one cycle more at least, it is joined, and a read of that cycle shows it.
+    // After the conversion, one cycle more at least, it is joined, and a read of that cycle shows
+    // it.
     if (joining_.front().has_value()) {
       Join(*joining_.front());
       passed +=

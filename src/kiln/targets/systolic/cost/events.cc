@@ -212,8 +212,7 @@ class Counter {
       const Pass& pass = program.passes[p];
       Words(program, p, rows * words, rows * program.length);
       if (p == 0 && program.window.combine != Combine::kNone) PoolingWindow(program, words);
-      if (pass.source == Source::kRowBuffer)
-        events_.row_buffer.read += rows * words * config_.lanes() * number_bits_;
+      if (pass.source == Source::kRowBuffer) events_.row_buffer.read += WordBits(rows * words);
       if (pass.to_memory && program.output.blocks.present) {
         events_.scale_bytes +=
             rows * CeilDivide(program.length, config_.block_size) * config_.scale_format.bytes();
@@ -226,6 +225,11 @@ class Counter {
     }
   }
 
+  // Returns the bits of words of the vector unit's numbers.
+  int64_t WordBits(int64_t words) const {
+    return words * config_.lanes() * static_cast<int64_t>(NumberBits(config_.vector_format));
+  }
+
   // Counts the words of one pass, which have `elements` valid elements.
   void Words(const VectorProgram& program, size_t p, int64_t words, int64_t elements) {
     const Pass& pass = program.passes[p];
@@ -234,15 +238,14 @@ class Counter {
       if (!PassReads(program, p, i)) continue;
       const Stream& stream = program.operands[i];
       ++streams;
-      events_.operand_buffer.written += words * config_.lanes() * number_bits_;
-      events_.operand_buffer.read += words * config_.lanes() * number_bits_;
+      events_.operand_buffer.written += WordBits(words);
+      events_.operand_buffer.read += WordBits(words);
       if (p == 0 && i == 0 && program.window.combine != Combine::kNone) continue;
       Operand(stream, stream.element_stride == 0 ? words : elements);
     }
     for (const Stage& stage : pass.stages) Operate(OperationOf(stage), elements);
-    events_.lane_register_bits +=
-        words * config_.lanes() * number_bits_ * streams * PipelineDepth(program, config_);
-    if (pass.to_row_buffer) events_.row_buffer.written += words * config_.lanes() * number_bits_;
+    events_.lane_register_bits += WordBits(words) * streams * PipelineDepth(program, config_);
+    if (pass.to_row_buffer) events_.row_buffer.written += WordBits(words);
     if (!pass.to_memory) return;
     // If all elements of a word have the same address, only the last one is written.
     events_.output_bytes += (program.output.element_stride == 0 ? words : elements) *
@@ -278,8 +281,6 @@ class Counter {
   }
 
   const Config& config_;
-  // Of a number of the vector unit.
-  const int64_t number_bits_ = static_cast<int64_t>(NumberBits(config_.vector_format));
   Events events_;
 };
 
