@@ -64,12 +64,16 @@ namespace {
 using Bytes = std::vector<uint8_t>;
 using Milliseconds = ByteChannel::Duration;
 
-// Waits for up to ten seconds.
+// Returns whether a condition holds at some time in the next ten seconds. It may fail again
+// afterwards: the server opens files when it accepts a connection that has waited.
 template <typename Condition>
 bool Eventually(const Condition& condition) {
   constexpr int kPatience = 10'000;
-  for (int i = 0; i < kPatience && !condition(); ++i) std::this_thread::sleep_for(Milliseconds(1));
-  return condition();
+  for (int i = 0; i < kPatience; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(Milliseconds(1));
+  }
+  return false;
 }
 
 // A stranger comes, and from the n-th allocation on that this takes some fail; it goes, and nothing
