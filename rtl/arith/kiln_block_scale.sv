@@ -22,9 +22,7 @@ module kiln_block_scale #(
   localparam int ELEMENT_BITS = kiln_format_pkg::bits(ELEMENT_FORMAT);
   localparam logic [ELEMENT_BITS-1:0] GREATEST_ELEMENT =
       ELEMENT_BITS'(kiln_format_pkg::greatest_code(ELEMENT_FORMAT));
-  localparam bit POWERS_OF_TWO = kiln_format_pkg::fraction_bits(SCALE_FORMAT) == 0 &&
-      !kiln_format_pkg::is_signed(SCALE_FORMAT) &&
-      kiln_format_pkg::low_exponent(SCALE_FORMAT) == kiln_format_pkg::LOW_NORMAL;
+  localparam bit POWERS_OF_TWO = kiln_format_pkg::is_power_of_two(SCALE_FORMAT);
   localparam logic [BITS-1:0] GREATEST = BITS'(kiln_format_pkg::greatest_fields(SCALE_FORMAT));
   localparam logic [BITS-1:0] NAN = kiln_format_pkg::specials(SCALE_FORMAT) ==
       kiln_format_pkg::SPECIALS_NONE ? GREATEST : BITS'(kiln_format_pkg::nan_fields(SCALE_FORMAT));

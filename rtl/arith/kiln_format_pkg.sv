@@ -273,6 +273,12 @@ package kiln_format_pkg;
     greatest_integer = ~(32'hffff_ffff << (is_signed(format) ? bits(format) - 1 : bits(format)));
   endfunction
 
+  // Returns whether every finite number of a float format is a power of two, as in E8M0.
+  function automatic bit is_power_of_two(input format_t format);
+    is_power_of_two = kind(format) == KIND_FLOAT && fraction_bits(format) == 0 &&
+        !is_signed(format) && low_exponent(format) == LOW_NORMAL;
+  endfunction
+
   // Returns whether codes are the upper bits of fp32 numbers, as in fp32, bf16 and tf32.
   function automatic bit is_fp32_prefix(input format_t format);
     is_fp32_prefix = kind(format) == KIND_FLOAT && is_signed(format) &&

@@ -118,7 +118,7 @@ module kiln_operand_buffer #(
     for (genvar i = 0; i < SCALES; i++) begin : g_scale
       logic here, multiplies;
       logic [SCALE_BITS-1:0] kept;
-      logic [31:0] block_scale, block_scale_now, factor;
+      logic [31:0] block_scale, block_scale_now, product;
       assign here = scale_tag.block == kiln_vector_pkg::LANE_BITS'(i);
       always_ff @(posedge clock) if (scale_valid && here) kept <= scale_code;
       assign codes[i*SCALE_BITS+:SCALE_BITS] = here ? scale_code : kept;
@@ -135,13 +135,21 @@ module kiln_operand_buffer #(
       end else begin : g_at_once
         assign {multiplies, block_scale_now} = {take && scaled, block_scale};
       end
-      always_comb begin
-        factor = scale_now;
-        if (multiplies) factor = kiln_fp32_pkg::multiply(scale_now, block_scale_now);
+      if (kiln_format_pkg::is_power_of_two(SCALE_FORMAT)) begin : g_power
+        kiln_fp32_times_power times_power (
+            .value(scale_now),
+            .power(block_scale_now),
+            .product
+        );
+      end else begin : g_product
+        always_comb begin
+          product = '0;
+          if (multiplies) product = kiln_fp32_pkg::multiply(scale_now, block_scale_now);
+        end
       end
       for (genvar lane = i * BLOCK_SIZE; lane < (SCALES == 1 ? LANES : (i + 1) * BLOCK_SIZE);
           lane++) begin : g_lane
-        assign factors_of_lanes[lane*32+:32] = factor;
+        assign factors_of_lanes[lane*32+:32] = multiplies ? product : scale_now;
       end
     end
   end

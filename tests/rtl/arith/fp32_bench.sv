@@ -3,11 +3,13 @@ module fp32_bench (
     input  logic        [31:0] a,
     input  logic        [31:0] b,
     input  logic        [31:0] c,
+    input  logic        [31:0] power,         // a power of two, zero, infinite or NaN
     input  logic signed [31:0] integer_value,
     input  logic signed [31:0] low,
     input  logic signed [31:0] high,
     output logic        [31:0] multiply_add,  // a * b + c
     output logic        [31:0] multiply,      // a * b
+    output logic        [31:0] times_power,   // a * power
     output logic        [31:0] add,           // a + b
     output logic        [31:0] divide,        // a / b
     output logic               greater,       // a > b
@@ -20,6 +22,7 @@ module fp32_bench (
 
   kiln_fp32_multiply_add unit_multiply_add (.a(a), .b(b), .c(c), .result(multiply_add));
   kiln_fp32_multiply unit_multiply (.a(a), .b(b), .result(multiply));
+  kiln_fp32_times_power unit_times_power (.value(a), .power(power), .product(times_power));
   kiln_fp32_add unit_add (.a(a), .b(b), .result(add));
   kiln_fp32_divide unit_divide (.a(a), .b(b), .result(divide));
   kiln_fp32_greater unit_greater (.a(a), .b(b), .greater(greater));

@@ -7,6 +7,7 @@
 
 #include "Varith_fp32.h"
 #include "Varith_fp32_netlist.h"
+#include "fmt/format.h"
 #include "gtest/gtest.h"
 #include "kiln/numerics/codec.h"
 #include "kiln/targets/systolic/simulate/arithmetic.h"
@@ -74,6 +75,14 @@ class Fp32 : public testing::Test {
     model_.c = c;
     model_.eval();
     Expect("a * b + c", model_.multiply_add, expected);
+  }
+
+  void CheckTimesPower(uint32_t a, uint32_t power) {
+    model_.a = a;
+    model_.power = power;
+    model_.eval();
+    Expect(fmt::format("a * {:#x}", power).c_str(), model_.times_power,
+           Canonical(std::bit_cast<float>(a) * std::bit_cast<float>(power)));
   }
 
   bool TooMany() const { return failures_ > 10; }
@@ -179,6 +188,22 @@ TYPED_TEST(Fp32, ProductsFarBelowChangeNothing) {
     const float a = std::ldexp(random.Below(2) == 0 ? 1.0f : -1.0f, of_a),
                 b = std::ldexp(1.0f, of_b);
     this->CheckMultiplyAdd(std::bit_cast<uint32_t>(a), std::bit_cast<uint32_t>(b), c, c);
+  }
+}
+
+// Every power of two, zero, infinity and NaN times corner values and random ones.
+TYPED_TEST(Fp32, TimesPowersOfTwo) {
+  std::vector<uint32_t> powers = {0, 0x7f800000, 0x7fc00000, 0x7f800001};
+  for (int exponent = -149; exponent <= 127; ++exponent)
+    powers.push_back(std::bit_cast<uint32_t>(std::ldexp(1.0f, exponent)));
+  Random random(7);
+  for (const uint32_t power : powers) {
+    for (const uint32_t corner : kFp32Corners) {
+      for (uint32_t signs = 0; signs < 4; ++signs)
+        this->CheckTimesPower(corner | signs << 31, power | (signs >> 1) << 31);
+    }
+    for (int i = 0; i < 2000 && !this->TooMany(); ++i)
+      this->CheckTimesPower(RandomFp32(random), power);
   }
 }
 
