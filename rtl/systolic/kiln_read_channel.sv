@@ -1,6 +1,6 @@
-// A unit's read path to memory: a kiln_axi_read_port after a guard that blocks requests outside the
-// memory. It supports stopping the machine in the middle of its work: while unit_reset is high, no
-// new request is sent, and words that still arrive are discarded.
+// A unit's read path to memory: a kiln_axi_read_port after a guard that discards requests outside
+// the memory. It supports stopping the machine in the middle of its work: while unit_reset is high,
+// no new request is sent, and words that still arrive are discarded.
 //   request, word    as in kiln_axi_read_port
 //   turn             (kiln_bus_turns) For channels that share a bus: a request that uses the bus is
 //                    sent only with `turn`, which answers turn_request in the same cycle; port_free
@@ -15,7 +15,6 @@ module kiln_read_channel #(
     parameter int unsigned TAG_BITS = 8,
     parameter int unsigned OUTSTANDING = 32,  // requests in flight
     parameter longint unsigned MEMORY_BYTES = 64'd1 << 30,
-    parameter bit DROPS = 1'b0,  // discards requests outside the memory, see kiln_address_guard
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,  // derived, do not set
     localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1)
 ) (
@@ -51,15 +50,14 @@ module kiln_read_channel #(
     input  logic                    axi_rlast
 );
   logic guarded_valid, guarded_ready, port_valid, port_word_valid, on_bus;
-  assign on_bus        = guarded_valid && request_bytes != '0;
+  assign on_bus        = request_valid && !unit_reset && request_bytes != '0;
   assign turn_request  = on_bus && port_free;
   assign port_valid    = guarded_valid && (turn || !on_bus);
   assign guarded_ready = port_free && (turn || !on_bus);
 
   kiln_address_guard #(
       .MEMORY_BYTES(MEMORY_BYTES),
-      .BYTES_BITS  (BYTES_BITS),
-      .DROPS       (DROPS)
+      .BYTES_BITS  (BYTES_BITS)
   ) guard (
       .unit_valid(request_valid && !unit_reset),
       .unit_ready(request_ready),

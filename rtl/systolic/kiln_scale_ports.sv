@@ -110,8 +110,7 @@ module kiln_scale_ports #(
         .MAX_BYTES   (SCALE_BYTES),
         .TAG_BITS    (INPUT_TAG_BITS),
         .OUTSTANDING (OUTSTANDING),
-        .MEMORY_BYTES(MEMORY_BYTES),
-        .DROPS       (1'b1)  // codes and scales wait for each other's port
+        .MEMORY_BYTES(MEMORY_BYTES)
     ) input_scale_channel (
         .clock          (clock),
         .unit_reset     (unit_reset),
@@ -149,8 +148,7 @@ module kiln_scale_ports #(
         .MAX_BYTES   (SCALE_BYTES),
         .TAG_BITS    (WEIGHT_TAG_BITS),
         .OUTSTANDING (OUTSTANDING),
-        .MEMORY_BYTES(MEMORY_BYTES),
-        .DROPS       (1'b1)  // codes and scales wait for each other's port
+        .MEMORY_BYTES(MEMORY_BYTES)
     ) weight_scale_channel (
         .clock          (clock),
         .unit_reset     (unit_reset),

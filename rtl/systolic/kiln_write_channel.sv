@@ -1,5 +1,6 @@
-// The vector unit's write path to memory: a kiln_axi_write_port after a guard that blocks requests
-// outside the memory. While unit_reset is high, no new write is started; writes in flight complete.
+// The vector unit's write path to memory: a kiln_axi_write_port after a guard that discards
+// requests outside the memory. While unit_reset is high, no new write is started; writes in flight
+// complete.
 //   request, done   as in kiln_axi_write_port
 //   range_fault     High while the unit requests a write outside the memory.
 //   fault           Sticky until port_reset: a response was an error.

@@ -80,12 +80,10 @@ Request RandomRequest(const Asks& asks, Random& random) {
 }
 
 // A unit in front of a channel: asks, and knows what it must be told. Reading or writing, it asks
-// for one thing after the other; one that lies outside the memory stands there until the unit is
-// stopped, or is taken and forgotten by a channel that drops it.
+// for one thing after the other; one that lies outside the memory is taken and forgotten.
 class Unit {
  public:
-  Unit(const Asks& asks, bool drops, uint64_t seed)
-      : asks_(asks), drops_(drops), random_(seed), stalls_(StallsOf(seed, 1)) {}
+  Unit(const Asks& asks, uint64_t seed) : asks_(asks), random_(seed), stalls_(StallsOf(seed, 1)) {}
 
   // Begins a cycle. A unit in reset may show anything.
   void Drive(bool unit_reset) {
@@ -105,10 +103,6 @@ class Unit {
 
   // The channel's `ready` in a cycle without reset. What was taken is expected.
   void Taken(bool ready) {
-    if (valid_ && offer_.outside() && !drops_) {
-      ASSERT_FALSE(ready) << "a request outside the memory was taken";
-      ++stuck_;
-    }
     if (!valid_ || !ready) return;
     if (!offer_.outside()) expected_.push_back(offer_);
     standing_.reset();
@@ -128,27 +122,23 @@ class Unit {
   bool MustFault() const { return must_fault_; }
 
   bool RangeFault(bool unit_reset) const { return valid_ && !unit_reset && offer_.outside(); }
-  // Cycles for which it has stood before something that it cannot have.
-  int stuck() const { return stuck_; }
   // Everything has come to its end in a reset.
   void Stopped() {
     if (CouldFault()) must_fault_ = true;
     expected_.clear();
-    stuck_ = 0;
   }
   void PortReset() { must_fault_ = false; }
   int done() const { return done_; }
 
  private:
   Asks asks_;
-  bool drops_;
   Random random_;
   Stalls stalls_;
   std::optional<Request> standing_;
   Request offer_;
   bool valid_ = false, must_fault_ = false;
   std::deque<Request> expected_;
-  int stuck_ = 0, done_ = 0;
+  int done_ = 0;
 };
 
 // Checks the word in front of a unit that reads; takes it with `ready`.
@@ -168,16 +158,16 @@ void CheckWord(Unit& unit, const AxiMemory& memory, bool valid, bool ready, uint
   if (ready) unit.Done();
 }
 
-// Stops a machine now and then, and when it is stuck; it stays so until its ports are quiet and for
-// some cycles more, in one of which the ports may be reset.
+// Stops a machine now and then; it stays so until its ports are quiet and for some cycles more, in
+// one of which the ports may be reset.
 class Stops {
  public:
   explicit Stops(uint64_t seed) : random_(seed) {}
-  // Begins a cycle; `stuck`: nothing will move by itself.
-  void Drive(bool stuck) {
+  // Begins a cycle.
+  void Drive() {
     port_reset_ = false;
     if (!stopped_) {
-      stopped_ = stuck || random_.Below(400) == 0;
+      stopped_ = random_.Below(400) == 0;
       quiet_ = 0;
     }
   }
@@ -219,7 +209,7 @@ void Reset(Simulation<Vchannels_bench>& bench) {
 // The next cycle's stop or reset, and what the unit makes of it.
 void Drive(bool idle, Stops& stops, Unit& unit) {
   if (stops.Idle(idle)) unit.Stopped();
-  stops.Drive(unit.stuck() > 20);
+  stops.Drive();
   if (stops.port_reset()) unit.PortReset();
   unit.Drive(stops.stopped());
 }
@@ -231,7 +221,7 @@ TEST(Channels, Read) {
     memory.Poison(kPoisonBegin, kPoisonEnd - kPoisonBegin);
     AxiReadPort bus(&memory, 8, seed);
     Simulation<Vchannels_bench> bench(seed);
-    Unit unit({}, false, seed);
+    Unit unit({}, seed);
     Stops stops(seed + 1);
     Stalls words = StallsOf(seed, 2), turns = StallsOf(seed, 3);
     Reset(bench);
@@ -254,7 +244,7 @@ TEST(Channels, Read) {
       if (bench->read_arvalid) {
         ASSERT_LT(bench->read_araddr + 8u * bench->read_arlen, kMemoryBytes);
       }
-      const bool asks = unit.valid() && !stops.stopped() && !offer.outside();
+      const bool asks = unit.valid() && !stops.stopped();
       ASSERT_EQ(bench->read_turn_request, asks && offer.bytes > 0 && bench->read_port_free);
       if (stops.stopped()) {
         ASSERT_FALSE(bench->read_word_valid);
@@ -292,7 +282,7 @@ TEST(Channels, Write) {
     std::vector<uint8_t> model = memory.bytes();
     AxiWritePort bus(&memory, 8, seed);
     Simulation<Vchannels_bench> bench(seed);
-    Unit unit({.least = 1, .tags = 2}, false, seed);
+    Unit unit({.least = 1, .tags = 2}, seed);
     Stops stops(seed + 1);
     Reset(bench);
     bool idle = true;
@@ -371,11 +361,10 @@ TEST(Channels, ScalePorts) {
                   .outside = seed % 2 == 0,
                   .poisoned = seed % 3 == 0};
     };
-    Unit input(asks(0, 256), true, seed), weight(asks(2, 256), true, seed + 1),
-        operand(asks(2, 16), false, seed + 2);
+    Unit input(asks(0, 256), seed), weight(asks(2, 256), seed + 1), operand(asks(2, 16), seed + 2);
     Asks writes = asks(2, 2);
     writes.poisoned = false;
-    Unit output(writes, false, seed + 3);
+    Unit output(writes, seed + 3);
     const std::array<Unit*, 4> units = {&input, &weight, &operand, &output};
     Stops stops(seed + 1);
     Stalls words = StallsOf(seed, 2);
@@ -392,12 +381,10 @@ TEST(Channels, ScalePorts) {
     bool idle = true;
     for (int i = 0; i < 12'000 && !HasFailure(); ++i) {
       const bool ends = stops.Idle(idle);
-      bool stuck = false;
       for (Unit* unit : units) {
         if (ends) unit->Stopped();
-        stuck = stuck || unit->stuck() > 20;
       }
-      stops.Drive(stuck);
+      stops.Drive();
       for (Unit* unit : units) {
         if (stops.port_reset()) unit->PortReset();
         unit->Drive(stops.stopped());
