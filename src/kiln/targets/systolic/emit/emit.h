@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kiln/hardware/rtl_project.h"
+#include "kiln/hardware/sample_run.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/systolic/config/config.h"
 #include "kiln/targets/systolic/isa/program.h"
@@ -39,7 +40,10 @@ ProgramImage ProgramImageOf(const SystolicProgram& program);
 // Return the machine with its testbench, without a program and with one. Errors: UnsupportedAt if
 // the RTL lacks something; a program without instructions.
 StatusOr<hardware::RtlProject> MachineProject(const Config& config);
-StatusOr<hardware::RtlProject> DesignProject(const SystolicProgram& program);
+// `sample` are the steps of the driver's example; without any, it runs the programs and compares
+// nothing.
+StatusOr<hardware::RtlProject> DesignProject(const SystolicProgram& program,
+                                             const hardware::SampleRun& sample = {});
 
 // Writes the folder without a program; each run of the simulation then provides its own program
 // (simulation.h). Errors: those of EmitDesign.
@@ -47,7 +51,8 @@ Status EmitMachine(const Config& config, const std::filesystem::path& folder);
 
 // Writes the folder. Files whose content would not change are left untouched. Errors: UnsupportedAt
 // if the RTL lacks something; a folder that cannot be written.
-Status EmitDesign(const SystolicProgram& program, const std::filesystem::path& folder);
+Status EmitDesign(const SystolicProgram& program, const std::filesystem::path& folder,
+                  const hardware::SampleRun& sample = {});
 
 }  // namespace kiln::systolic
 
