@@ -23,12 +23,14 @@ struct DriverRun {
 
 // Parses the example's output.
 inline DriverRun ParseDriverRun(const std::string& text) {
-  DriverRun run{.text = text};
+  DriverRun run;
+  run.text = text;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
     std::string name;
     words >> run.verdict;
+    if (run.verdict.ends_with(':')) run.verdict.pop_back();
     if (run.verdict == "cycles") words >> run.cycles;
     if (run.verdict != "counter") continue;
     words >> name;

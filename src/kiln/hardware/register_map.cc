@@ -133,10 +133,10 @@ std::string RegisterList(const RegisterMap& map) {
   return out;
 }
 
-std::string CounterTable(const RegisterMap& map) {
-  std::string out = "| address | counter | counts |\n|---|---|---|\n";
+std::string CounterList(const RegisterMap& map) {
+  std::string out;
   for (const CounterRegister& c : map.counters)
-    out += fmt::format("| 0x{:03x} | {} | {} |\n", c.address, c.name, c.text);
+    out += MarkdownItem(fmt::format("**0x{:03x}** {}: {}.", c.address, c.name, c.text));
   return out;
 }
 

@@ -77,6 +77,9 @@ struct RegisterMap {
   std::vector<Register> registers;
   std::vector<CounterRegister> counters;
   ProgramControl control;
+  // Addresses [first, last] in which reads of words without a register are answered by 0; elsewhere
+  // they are errors. Empty: first > last.
+  uint32_t first_unused = 1, last_unused = 0;
 };
 
 // Returns the register of this name. There must be one.
@@ -90,9 +93,9 @@ struct RegisterWord {
 };
 std::vector<RegisterWord> WordsOf(const RegisterMap& map);
 
-// Return Markdown for the documents: an item for each register, and a table of the counters.
+// Return Markdown for the documents: an item for each register, and one for each counter.
 std::string RegisterList(const RegisterMap& map);
-std::string CounterTable(const RegisterMap& map);
+std::string CounterList(const RegisterMap& map);
 
 // Returns the C header driver/kiln_registers.h:
 //   KILN_REG_NAME, KILN_REG_NAME_HIGH       byte addresses (of the first, with KILN_NAME_COUNT and

@@ -67,9 +67,9 @@ RegisterMap Registers() {
       {"VERSION", 0x004, yes, no, fmt::format("of this map: 0x{:08x}", map.version)},
       {"CONTROL",
        0x008,
-       no,
        yes,
-       "",
+       yes,
+       "reads as 0",
        {{"START", 0, 0, "starts the program, refused while busy"},
         {"STOP", 1, 1, "stops it, with an error as its result"}}},
       {"STATUS",
@@ -121,6 +121,8 @@ RegisterMap Registers() {
        {},
        2}};
   AddCounters(&map);
+  map.first_unused = kCounters;
+  map.last_unused = kCounters + kUnitStride * kUnits - 1;
   map.control = {.program = {"PROGRAM_ADDRESS"},
                  .start = {"CONTROL", 1, 1},
                  .busy = {"STATUS", 1, 1},
