@@ -35,38 +35,38 @@ typedef struct kiln_program {
 } kiln_program;
 
 /* Checks that this machine is at the registers: KILN_OK or KILN_NO_MACHINE. */
-int kiln_probe(kiln_device *device);
+int kiln_probe(kiln_device* device);
 
 /* Starts a program: KILN_OK or KILN_BUSY. Its memory must have been written before. */
-int kiln_start(kiln_device *device, const kiln_program *program);
+int kiln_start(kiln_device* device, const kiln_program* program);
 
 /* Waits until the program has ended, for at most `polls` looks at the status with kiln_pause
  * between them: KILN_OK, KILN_FAILED or KILN_TIMEOUT. */
-int kiln_wait(kiln_device *device, uint32_t polls);
+int kiln_wait(kiln_device* device, uint32_t polls);
 
 /* Starts a program and waits for it: what these return. */
-int kiln_run(kiln_device *device, const kiln_program *program, uint32_t polls);
+int kiln_run(kiln_device* device, const kiln_program* program, uint32_t polls);
 
 /* Stops the running program, which then ends with an error, and waits for its end: KILN_OK,
  * KILN_TIMEOUT or KILN_CANNOT_STOP. */
-int kiln_stop(kiln_device *device, uint32_t polls);
+int kiln_stop(kiln_device* device, uint32_t polls);
 
 /* Return the error of the last program, 0 for none, and where it is in the program (the documents'
  * page on the registers says how). */
-uint32_t kiln_error(kiln_device *device);
-uint32_t kiln_error_place(kiln_device *device);
+uint32_t kiln_error(kiln_device* device);
+uint32_t kiln_error_place(kiln_device* device);
 
 /* Returns the cycles of the last program. */
-uint64_t kiln_cycles(kiln_device *device);
+uint64_t kiln_cycles(kiln_device* device);
 
 /* Reads a counter of the last program by its name: KILN_OK or KILN_NO_COUNTER. */
-int kiln_counter(kiln_device *device, const char *name, uint64_t *value);
+int kiln_counter(kiln_device* device, const char* name, uint64_t* value);
 
 /* Returns the name of counter number `index`, or NULL from KILN_COUNTER_COUNT on. */
-const char *kiln_counter_name(unsigned index);
+const char* kiln_counter_name(unsigned index);
 
 /* Return texts for people: of what a function returned, and of an error of the machine. */
-const char *kiln_status_text(int status);
-const char *kiln_error_text(uint32_t error);
+const char* kiln_status_text(int status);
+const char* kiln_error_text(uint32_t error);
 
 #endif /* KILN_DRIVER_H */

@@ -12,9 +12,9 @@
  * with those that Kiln's functional level computes. */
 typedef struct kiln_sample_step {
   enum { KILN_SAMPLE_WRITE, KILN_SAMPLE_RUN, KILN_SAMPLE_EXPECT } kind;
-  const char *name;           /* of the tensor or of what is written */
+  const char* name;           /* of the tensor or of what is written */
   uint64_t address;           /* in the machine's memory */
-  const unsigned char *bytes; /* to write or to expect */
+  const unsigned char* bytes; /* to write or to expect */
   size_t size;
   kiln_program program; /* to run */
 } kiln_sample_step;

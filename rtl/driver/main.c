@@ -85,13 +85,13 @@ int main(int count, char **values) {
     }
   }
   kiln_close(&device);
-  printf("cycles %" PRIu64 "\n", cycles);
-  for (counter = 0; counter < KILN_COUNTER_COUNT; ++counter)
-    printf("counter %s %" PRIu64 "\n", kiln_counter_name(counter), counters[counter]);
   if (failed) {
     printf("FAIL\n");
     return 1;
   }
+  printf("cycles %" PRIu64 "\n", cycles);
+  for (counter = 0; counter < KILN_COUNTER_COUNT; ++counter)
+    printf("counter %s %" PRIu64 "\n", kiln_counter_name(counter), counters[counter]);
   if (compared == 0) {
     printf("DONE: this folder has no expected output\n");
     return 0;

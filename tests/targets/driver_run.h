@@ -47,9 +47,8 @@ inline StatusOr<DriverRun> RunDriver(const std::filesystem::path& folder) {
   const std::filesystem::path log = folder / "driver.log", driver = folder / "driver";
   KILN_RETURN_IF_ERROR(
       RunProgram({"make", "-s", "-C", driver.string(), "build/main_simulation", "CC=gcc"}, log));
-  KILN_RETURN_IF_ERROR(
-      RunProgram({(driver / "build/main_simulation").string(), (folder / "build/simulate").string()},
-                 log));
+  KILN_RETURN_IF_ERROR(RunProgram(
+      {(driver / "build/main_simulation").string(), (folder / "build/simulate").string()}, log));
   KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(log));
   return ParseDriverRun(text);
 }

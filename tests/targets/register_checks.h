@@ -27,9 +27,8 @@ inline void ExpectInDocument(const RegisterMap& map) {
   const auto page = ReadFile(map.page);
   ASSERT_TRUE(page.ok()) << page.status();
   for (const std::string& list : {RegisterList(map), CounterList(map)}) {
-    EXPECT_NE(page->find("\n" + list), std::string::npos)
-        << map.page << " must have this list:\n\n"
-        << list;
+    EXPECT_NE(page->find("\n" + list), std::string::npos) << map.page << " must have this list:\n\n"
+                                                          << list;
   }
 }
 
@@ -107,15 +106,16 @@ inline std::string RunC(const std::string& program, const std::filesystem::path&
                         bool with_driver) {
   const auto driver = folder / "driver", binary = folder / "test_program",
              log = folder / "test_program.log";
-  std::vector<std::string> compile = {"gcc",     "-std=c99",      "-Wall",          "-Wextra",
-                                      "-Werror", "-pedantic",     "-I",             driver.string(),
+  std::vector<std::string> compile = {"gcc",     "-std=c99",      "-Wall", "-Wextra",
+                                      "-Werror", "-pedantic",     "-I",    driver.string(),
                                       "-o",      binary.string(), program};
   if (with_driver) {
     compile.push_back((driver / "kiln_driver.c").string());
     compile.push_back((driver / "kiln_platform_simulation.c").string());
   }
   Status status = RunProgram(compile, log);
-  if (status.ok()) status = RunProgram({binary.string(), (folder / "build/simulate").string()}, log);
+  if (status.ok())
+    status = RunProgram({binary.string(), (folder / "build/simulate").string()}, log);
   EXPECT_TRUE(status.ok()) << status;
   return ReadFile(log).value_or("");
 }

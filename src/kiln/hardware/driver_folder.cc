@@ -39,8 +39,7 @@ std::string RunRow(const RegisterMap& map, const Step& step) {
     const int halves = FindRegister(map, map.control.program[i]).words;
     KILN_CHECK(halves == 2 || step.words[i] >> 32 == 0);
     for (int half = 0; half < halves; ++half) {
-      words.push_back(
-          fmt::format("{:#x}u", static_cast<uint32_t>(step.words[i] >> (32 * half))));
+      words.push_back(fmt::format("{:#x}u", static_cast<uint32_t>(step.words[i] >> (32 * half))));
     }
   }
   return fmt::format("    {{KILN_SAMPLE_RUN, \"program\", 0, NULL, 0, {{{{{}}}}}}},\n",
@@ -88,7 +87,8 @@ std::string StepsText(const RegisterMap& map, const DriverExample& example) {
       "/* kiln_sample_data.S */\n{}\n"
       "const uint64_t kiln_memory_bytes = {:#x}u;\n\n"
       "const kiln_sample_step kiln_sample_steps[] = {{\n{}}};\n"
-      "const size_t kiln_sample_step_count = sizeof kiln_sample_steps / sizeof *kiln_sample_steps;\n",
+      "const size_t kiln_sample_step_count = sizeof kiln_sample_steps / sizeof "
+      "*kiln_sample_steps;\n",
       objects, example.memory_bytes, rows);
 }
 
@@ -109,9 +109,15 @@ std::string DataText(const SampleRun& sample) {
 }  // namespace
 
 void AddDriver(const RegisterMap& map, const DriverExample& example, RtlProject* project) {
-  project->driver = {"Makefile",      "main.c",          "kiln_driver.h",
-                     "kiln_driver.c", "kiln_platform.h", "kiln_platform_bare.c",
-                     "kiln_platform_linux.c", "kiln_platform_simulation.c", "kiln_sample.h"};
+  project->driver = {"Makefile",
+                     "main.c",
+                     "kiln_driver.h",
+                     "kiln_driver.c",
+                     "kiln_platform.h",
+                     "kiln_platform_bare.c",
+                     "kiln_platform_linux.c",
+                     "kiln_platform_simulation.c",
+                     "kiln_sample.h"};
   std::string image;
   for (const DriverExample::Part& part : example.image)
     image.append(part.bytes.begin(), part.bytes.end());

@@ -70,7 +70,7 @@ struct ProgramControl {
 };
 
 struct RegisterMap {
-  std::string machine;  // "the systolic machine"
+  std::string machine;  // for a comment: "the machine of ..."
   std::string page;     // of the documents: "docs/rtl.md"
   uint32_t identity;    // the value of the register IDENTITY, which every map has
   uint32_t version;     // the value of VERSION; 0: there is no such register

@@ -85,7 +85,10 @@ void SampleRun::Expect(const PlacedTensor& tensor, std::span<const uint8_t> byte
                    .offset = SizeOf(expected_, stream),
                    .bytes = static_cast<size_t>(size)});
   steps_ += fmt::format("expect {} {} {} {} {} {}", stream, SizeOf(expected_, stream), tensor.base,
-                        tensor.bits, !tensor.is_number ? 'x' : tensor.is_signed ? 's' : 'u',
+                        tensor.bits,
+                        !tensor.is_number  ? 'x'
+                        : tensor.is_signed ? 's'
+                                           : 'u',
                         SampleName(tensor.name));
   for (const PlacedAxis& axis : tensor.axes) {
     steps_ += fmt::format(" {}", axis.name);

@@ -60,8 +60,8 @@ StatusOr<hardware::SampleRun> SampleOf(const SystolicProgram& program, const Bat
     sample.Run(std::span(&image.addresses[number], 1));
     machine->Run(step.begin, step.end, false, memory);
     const auto bytes = std::ssize(memory);
-    sample.Expect({.name = "memory", .axes = hardware::AxesOf(std::vector<int64_t>{bytes},
-                                                              std::vector<int64_t>{8})},
+    sample.Expect({.name = "memory",
+                   .axes = hardware::AxesOf(std::vector<int64_t>{bytes}, std::vector<int64_t>{8})},
                   memory);
     return Trace{};
   };
@@ -129,26 +129,24 @@ TEST_F(SystolicDriver, RunsANetworkOnTheSimulatedMachine) {
   EXPECT_THAT(MessageOf(RunDriver(folder_.path()).status()), HasSubstr("difference in memory"));
 
   hardware::ExpectAnsweredAddresses(Registers(), folder_.path());
-  EXPECT_EQ(hardware::RunC("tests/targets/systolic/driver/driver_errors.c", folder_.path(), true), "");
+  EXPECT_EQ(hardware::RunC("tests/targets/systolic/driver/driver_errors.c", folder_.path(), true),
+            "");
 }
 
-TEST(SystolicRegisters, AreThoseOfTheDocuments) {
-  hardware::ExpectInDocument(Registers());
-}
+TEST(SystolicRegisters, AreThoseOfTheDocuments) { hardware::ExpectInDocument(Registers()); }
 
 TEST(SystolicRegisters, AreThoseOfThePackage) {
-  hardware::ExpectConstants(
-      Registers(), "kiln_control_pkg",
-      {{"STATUS", "BUSY", "STATUS_BUSY"},
-       {"STATUS", "DONE", "STATUS_DONE"},
-       {"STATUS", "ERROR", "STATUS_ERROR"},
-       {"CONTROL", "START", "CONTROL_START"},
-       {"CONTROL", "STOP", "CONTROL_STOP"},
-       {"INTERRUPT_STATUS", "DONE", "INTERRUPT_DONE"},
-       {"INTERRUPT_STATUS", "ERROR", "INTERRUPT_ERROR"},
-       {"INTERRUPT_ENABLE", "DONE", "INTERRUPT_DONE"},
-       {"INTERRUPT_ENABLE", "ERROR", "INTERRUPT_ERROR"}},
-      "ERROR_");
+  hardware::ExpectConstants(Registers(), "kiln_control_pkg",
+                            {{"STATUS", "BUSY", "STATUS_BUSY"},
+                             {"STATUS", "DONE", "STATUS_DONE"},
+                             {"STATUS", "ERROR", "STATUS_ERROR"},
+                             {"CONTROL", "START", "CONTROL_START"},
+                             {"CONTROL", "STOP", "CONTROL_STOP"},
+                             {"INTERRUPT_STATUS", "DONE", "INTERRUPT_DONE"},
+                             {"INTERRUPT_STATUS", "ERROR", "INTERRUPT_ERROR"},
+                             {"INTERRUPT_ENABLE", "DONE", "INTERRUPT_DONE"},
+                             {"INTERRUPT_ENABLE", "ERROR", "INTERRUPT_ERROR"}},
+                            "ERROR_");
 }
 
 }  // namespace

@@ -49,8 +49,7 @@ class RecordingDevice final : public Device {
     hardware::PlacedTensor tensor;
     tensor.name = "map";
     tensor.base = address;
-    tensor.axes =
-        hardware::AxesOf(std::vector<int64_t>{size}, std::vector<int64_t>{8});
+    tensor.axes = hardware::AxesOf(std::vector<int64_t>{size}, std::vector<int64_t>{8});
     sample_.Expect(tensor, bytes);
     return OkStatus();
   }
@@ -83,7 +82,8 @@ Graph Network() {
   same.Set("kernel_shape", std::vector<int64_t>{3, 3});
   same.Set("pads", std::vector<int64_t>{1, 1, 1, 1});
   Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 2, 4, 4}});
-  Value* y = add(Op::kRelu, "relu", {add(Op::kConv, "conv", {x, weights("w1", {4, 2, 3, 3})}, same)});
+  Value* y =
+      add(Op::kRelu, "relu", {add(Op::kConv, "conv", {x, weights("w1", {4, 2, 3, 3})}, same)});
   y = add(Op::kFlatten, "flat", {add(Op::kGlobalAveragePool, "mean", {y})});
   graph.MarkOutput(add(Op::kMatMul, "dense", {y, weights("w2", {4, 6})}));
   EXPECT_EQ(InferShapes(graph), OkStatus());

@@ -63,8 +63,8 @@ hardware::RegisterMap Registers() {
                           "a cycle in which both write, two)"});
   uint32_t address = kFirstCounter;
   for (const CounterInfo& counter : CounterTable()) {
-    map.counters.push_back({fmt::format("{}.{}", counter.unit, counter.name), address, 1,
-                            std::string(counter.what)});
+    map.counters.push_back(
+        {fmt::format("{}.{}", counter.unit, counter.name), address, 1, std::string(counter.what)});
     address += 4;
   }
   map.control = {.program = {"PROGRAM_ADDRESS", "INSTRUCTIONS"},
