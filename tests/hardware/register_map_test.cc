@@ -56,9 +56,9 @@ TEST(RegisterMap, ListsForDocuments) {
 TEST(RegisterMap, WordsAreSortedByAddress) {
   std::vector<uint32_t> addresses;
   for (const RegisterWord& word : WordsOf(SmallMap())) addresses.push_back(word.address);
-  EXPECT_THAT(addresses, testing::ElementsAre(0x000, 0x004, 0x008, 0x010, 0x014, 0x018, 0x040,
-                                              0x044, 0x048, 0x100, 0x104, 0x110, 0x114, 0x120,
-                                              0x124));
+  EXPECT_THAT(addresses,
+              testing::ElementsAre(0x000, 0x004, 0x008, 0x010, 0x014, 0x018, 0x040, 0x044, 0x048,
+                                   0x100, 0x104, 0x110, 0x114, 0x120, 0x124));
   EXPECT_EQ(WordsOf(SmallMap())[12].name, "BASE_HIGH 1");
 }
 
@@ -72,22 +72,22 @@ std::string Defined(const std::string& header, const std::string& name) {
 
 TEST(RegisterMap, TheHeaderHasAddressesMasksAndLists) {
   const std::string header = RegisterHeader(SmallMap());
-  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
-           {"KILN_REG_CONTROL", "0x004u"},
-           {"KILN_REG_PROGRAM_HIGH", "0x014u"},
-           {"KILN_CONTROL_MODE", "0xf0u"},
-           {"KILN_CONTROL_MODE_SHIFT", "4u"},
-           {"KILN_STATUS_BUSY", "0x80000000u"},
-           {"KILN_BASE_COUNT", "3u"},
-           {"KILN_BASE_STRIDE", "16u"},
-           {"KILN_IDENTITY_VALUE", "0x1234u"},
-           {"KILN_VERSION_VALUE", ""},
-           {"KILN_PROGRAM_WORDS", "3u"},
-           {"KILN_WORD_FAULT", "2u"},
-           {"KILN_START_VALUE", "0x21u"},
-           {"KILN_STOP_ADDRESS", ""},
-           {"KILN_CYCLES_WORDS", "2u"},
-           {"KILN_COUNTER_COUNT", "2u"}}) {
+  for (const auto& [name, value] :
+       std::vector<std::pair<std::string, std::string>>{{"KILN_REG_CONTROL", "0x004u"},
+                                                        {"KILN_REG_PROGRAM_HIGH", "0x014u"},
+                                                        {"KILN_CONTROL_MODE", "0xf0u"},
+                                                        {"KILN_CONTROL_MODE_SHIFT", "4u"},
+                                                        {"KILN_STATUS_BUSY", "0x80000000u"},
+                                                        {"KILN_BASE_COUNT", "3u"},
+                                                        {"KILN_BASE_STRIDE", "16u"},
+                                                        {"KILN_IDENTITY_VALUE", "0x1234u"},
+                                                        {"KILN_VERSION_VALUE", ""},
+                                                        {"KILN_PROGRAM_WORDS", "3u"},
+                                                        {"KILN_WORD_FAULT", "2u"},
+                                                        {"KILN_START_VALUE", "0x21u"},
+                                                        {"KILN_STOP_ADDRESS", ""},
+                                                        {"KILN_CYCLES_WORDS", "2u"},
+                                                        {"KILN_COUNTER_COUNT", "2u"}}) {
     EXPECT_EQ(Defined(header, name), value) << name;
   }
   EXPECT_THAT(header, HasSubstr("COUNTER(\"unit.busy\", 0x040u, 2u)"));
@@ -119,7 +119,8 @@ TEST(DriverFolder, StepsAreATable) {
   EXPECT_THAT(steps, Not(HasSubstr("nothing")));
   EXPECT_THAT(steps, HasSubstr("0x80u, kiln_sample_input, 2u,"));
   EXPECT_THAT(steps, HasSubstr("{{0x3456789au, 0x12u, 0x6u}}"));
-  EXPECT_THAT(steps, HasSubstr("{KILN_SAMPLE_EXPECT, \"y\",\n     0x90u, kiln_sample_expected, 2u,"));
+  EXPECT_THAT(steps,
+              HasSubstr("{KILN_SAMPLE_EXPECT, \"y\",\n     0x90u, kiln_sample_expected, 2u,"));
   EXPECT_THAT(steps, HasSubstr("kiln_memory_bytes = 0x1000u;"));
   EXPECT_EQ(text("image.bin"), std::string("\1\2\3"));
   EXPECT_THAT(text("kiln_sample_data.S"), HasSubstr(".incbin \"../sample/input0.bin\""));

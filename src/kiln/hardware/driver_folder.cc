@@ -108,6 +108,10 @@ std::string DataText(const SampleRun& sample) {
 
 }  // namespace
 
+void AddRegisterHeader(const RegisterMap& map, RtlProject* project) {
+  project->others.emplace_back(FileIn("kiln_registers.h"), RegisterHeader(map));
+}
+
 void AddDriver(const RegisterMap& map, const DriverExample& example, RtlProject* project) {
   project->driver = {"Makefile",
                      "main.c",
@@ -121,7 +125,7 @@ void AddDriver(const RegisterMap& map, const DriverExample& example, RtlProject*
   std::string image;
   for (const DriverExample::Part& part : example.image)
     image.append(part.bytes.begin(), part.bytes.end());
-  project->others.emplace_back(FileIn("kiln_registers.h"), RegisterHeader(map));
+  AddRegisterHeader(map, project);
   project->others.emplace_back(FileIn("kiln_sample.c"), StepsText(map, example));
   project->others.emplace_back(FileIn("kiln_sample_data.S"), DataText(example.sample));
   project->others.emplace_back(FileIn("image.bin"), std::move(image));

@@ -37,6 +37,9 @@ struct DriverExample {
 // driver/kiln_sample.c, driver/kiln_sample_data.S, and driver/image.bin.
 void AddDriver(const RegisterMap& map, const DriverExample& example, RtlProject* project);
 
+// Adds only driver/kiln_registers.h, for a machine that runs no programs.
+void AddRegisterHeader(const RegisterMap& map, RtlProject* project);
+
 }  // namespace kiln::hardware
 
 #endif  // KILN_HARDWARE_DRIVER_FOLDER_H_

@@ -84,6 +84,45 @@ std::string ListOf(const std::string& name, const std::string& item,
   return out + "\n";
 }
 
+// Returns what the driver needs: the words of a program, start and end, errors, counters.
+std::string ControlDefinitions(const RegisterMap& map) {
+  const ProgramControl& control = map.control;
+  std::string out;
+  const std::vector<std::string> words = ProgramWords(map);
+  out += "\n/* The words that select a program, in the order in which they are written. */\n";
+  out += Define("KILN_PROGRAM_WORDS", fmt::format("{}u", words.size()));
+  std::vector<std::string> addresses;
+  for (size_t i = 0; i < words.size(); ++i) {
+    out += Define("KILN_WORD_" + words[i], fmt::format("{}u", i));
+    addresses.push_back(Address(words[i]));
+  }
+  out += ListOf("KILN_PROGRAM_REGISTERS", "WORD", addresses);
+
+  out += "\n/* How the driver controls the machine: in the register, bits and their value. */\n";
+  out += ControlOf("KILN_START", control.start) + ControlOf("KILN_BUSY", control.busy) +
+         ControlOf("KILN_ENDED", control.ended);
+  if (!control.stop.name.empty()) out += ControlOf("KILN_STOP", control.stop);
+  out += Define("KILN_ERROR_ADDRESS", Address(control.error));
+  out += Define("KILN_ERROR_PLACE_ADDRESS", Address(control.error_place));
+  out += Define("KILN_CYCLES_ADDRESS", Address(control.cycles));
+  out += Define("KILN_CYCLES_WORDS", fmt::format("{}u", FindRegister(map, control.cycles).words));
+
+  out += "\n/* The errors with which the machine ends a program: ERROR(number, name, text). */\n";
+  std::vector<std::string> errors, counters;
+  for (const RegisterValue& value : FindRegister(map, control.error).values) {
+    errors.push_back(
+        fmt::format("{}u, \"{}\", \\\n        \"{}\"", value.value, value.name, value.text));
+  }
+  out += ListOf("KILN_ERRORS", "ERROR", errors);
+
+  out += "\n/* The counters of the last program: COUNTER(name, address, words). */\n";
+  out += Define("KILN_COUNTER_COUNT", fmt::format("{}u", map.counters.size()));
+  for (const CounterRegister& c : map.counters)
+    counters.push_back(fmt::format("\"{}\", 0x{:03x}u, {}u", c.name, c.address, c.words));
+  out += ListOf("KILN_COUNTERS", "COUNTER", counters);
+  return out;
+}
+
 }  // namespace
 
 const Register& FindRegister(const RegisterMap& map, const std::string& name) {
@@ -141,7 +180,6 @@ std::string CounterList(const RegisterMap& map) {
 }
 
 std::string RegisterHeader(const RegisterMap& map) {
-  const ProgramControl& control = map.control;
   std::string out = fmt::format(
       "/* The registers of {} on its AXI4-Lite port, and its counters.\n"
       " * Emitted by Kiln; {} describes them. */\n"
@@ -153,38 +191,7 @@ std::string RegisterHeader(const RegisterMap& map) {
   out += Define("KILN_IDENTITY_VALUE", Number(map.identity));
   if (map.version != 0) out += Define("KILN_VERSION_VALUE", Number(map.version));
 
-  const std::vector<std::string> words = ProgramWords(map);
-  out += "\n/* The words that select a program, in the order in which they are written. */\n";
-  out += Define("KILN_PROGRAM_WORDS", fmt::format("{}u", words.size()));
-  std::vector<std::string> addresses;
-  for (size_t i = 0; i < words.size(); ++i) {
-    out += Define("KILN_WORD_" + words[i], fmt::format("{}u", i));
-    addresses.push_back(Address(words[i]));
-  }
-  out += ListOf("KILN_PROGRAM_REGISTERS", "WORD", addresses);
-
-  out += "\n/* How the driver controls the machine: in the register, bits and their value. */\n";
-  out += ControlOf("KILN_START", control.start) + ControlOf("KILN_BUSY", control.busy) +
-         ControlOf("KILN_ENDED", control.ended);
-  if (!control.stop.name.empty()) out += ControlOf("KILN_STOP", control.stop);
-  out += Define("KILN_ERROR_ADDRESS", Address(control.error));
-  out += Define("KILN_ERROR_PLACE_ADDRESS", Address(control.error_place));
-  out += Define("KILN_CYCLES_ADDRESS", Address(control.cycles));
-  out += Define("KILN_CYCLES_WORDS", fmt::format("{}u", FindRegister(map, control.cycles).words));
-
-  out += "\n/* The errors with which the machine ends a program: ERROR(number, name, text). */\n";
-  std::vector<std::string> errors, counters;
-  for (const RegisterValue& value : FindRegister(map, control.error).values) {
-    errors.push_back(
-        fmt::format("{}u, \"{}\", \\\n        \"{}\"", value.value, value.name, value.text));
-  }
-  out += ListOf("KILN_ERRORS", "ERROR", errors);
-
-  out += "\n/* The counters of the last program: COUNTER(name, address, words). */\n";
-  out += Define("KILN_COUNTER_COUNT", fmt::format("{}u", map.counters.size()));
-  for (const CounterRegister& c : map.counters)
-    counters.push_back(fmt::format("\"{}\", 0x{:03x}u, {}u", c.name, c.address, c.words));
-  out += ListOf("KILN_COUNTERS", "COUNTER", counters);
+  if (!map.control.program.empty()) out += ControlDefinitions(map);
   return out + "\n#endif /* KILN_REGISTERS_H */\n";
 }
 

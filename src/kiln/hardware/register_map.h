@@ -57,7 +57,8 @@ struct RegisterBits {
 // How software runs a program.
 struct ProgramControl {
   // The registers that select a program, in the order in which they are written. Registers of two
-  // words are written word by word.
+  // words are written word by word. Empty: the machine runs no programs, and the driver cannot be
+  // used.
   std::vector<std::string> program;
   RegisterBits start;  // the value that is written
   RegisterBits busy;   // while a program runs
