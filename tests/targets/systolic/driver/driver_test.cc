@@ -15,6 +15,7 @@
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
 #include "kiln/support/random.h"
+#include "kiln/targets/systolic/emit/driver.h"
 #include "kiln/targets/systolic/emit/emit.h"
 #include "kiln/targets/systolic/isa/registers.h"
 #include "kiln/targets/systolic/simulate/cycle/cycle.h"
@@ -85,8 +86,9 @@ class SystolicDriver : public testing::Test {
     program_ = *std::move(program);
     const auto sample = SampleOf(*program_, batch_);
     ASSERT_TRUE(sample.ok()) << sample.status();
-    auto project = DesignProject(*program_, *sample);
+    auto project = DesignProject(*program_);
     ASSERT_TRUE(project.ok()) << project.status();
+    AddDriverTo(*program_, *sample, &*project);
     for (auto& file : sample->Files()) project->others.push_back(std::move(file));
     ASSERT_EQ(hardware::WriteRtlProject(*project, folder_.path()), OkStatus());
   }

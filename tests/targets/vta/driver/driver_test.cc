@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,8 +16,8 @@
 #include "kiln/support/process.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/vta/accelerator.h"
+#include "kiln/targets/vta/emit/driver.h"
 #include "kiln/targets/vta/emit/emit.h"
-#include "kiln/targets/vta/isa/memory_image.h"
 #include "kiln/targets/vta/isa/registers.h"
 #include "kiln/targets/vta/run/network_run.h"
 #include "tests/targets/driver_run.h"
@@ -111,10 +110,10 @@ TEST(VtaDriver, RunsANetworkOnTheSimulatedMachine) {
   ASSERT_TRUE(run.Run().ok());
 
   const TemporaryFolder folder = *TemporaryFolder::Create("kiln-driver");
-  ASSERT_EQ(EmitVta(LaunchesOf(compiled), folder.path(), sample), OkStatus());
-  std::filesystem::create_directory(folder.path() / hardware::kSampleFolder);
-  for (const auto& [name, bytes] : sample.Files())
-    ASSERT_EQ(hardware::AddToRtlProject(folder.path(), name, bytes), OkStatus());
+  hardware::RtlProject project = MachineProject(*config);
+  AddDriverTo(LaunchesOf(compiled), sample, &project);
+  for (auto& file : sample.Files()) project.others.push_back(std::move(file));
+  ASSERT_EQ(hardware::WriteRtlProject(project, folder.path()), OkStatus());
   const auto driven = RunDriver(folder.path());
   ASSERT_TRUE(driven.ok()) << driven.status();
   EXPECT_EQ(driven->verdict, "PASS") << driven->text;
@@ -126,8 +125,8 @@ TEST(VtaDriver, RunsANetworkOnTheSimulatedMachine) {
   ASSERT_TRUE(cycle.ok()) << cycle.status();
   EXPECT_EQ(driven->cycles, static_cast<uint64_t>(cycle->trace.cycles));
   for (const UnitTrace& unit : cycle->trace.units) {
-    if (unit.name == "gemm")
-      EXPECT_EQ(driven->counters.at("gemm.steps"), static_cast<uint64_t>(unit.busy_cycles));
+    if (unit.name != "gemm") continue;
+    EXPECT_EQ(driven->counters.at("gemm.steps"), static_cast<uint64_t>(unit.busy_cycles));
   }
   EXPECT_GT(driven->counters.at("gemm.steps"), 0u);
 

@@ -5,21 +5,18 @@
 
 #include "fmt/format.h"
 #include "kiln/hardware/axi_signals.h"
-#include "kiln/hardware/driver_folder.h"
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/hardware/top_module.h"
 #include "kiln/support/check.h"
 #include "kiln/support/integer.h"
 #include "kiln/targets/systolic/config/derived.h"
 #include "kiln/targets/systolic/config/keys.h"
-#include "kiln/targets/systolic/isa/registers.h"
+#include "kiln/targets/systolic/emit/driver.h"
 
 namespace kiln::systolic {
 namespace {
 
 constexpr uint64_t kProgramAlignment = 4096;
-// Memory after the programs, because instruction words are prefetched.
-constexpr uint64_t kPrefetchBytes = 4096;
 constexpr int kSharedIdBits = 3;  // of the memory side of kiln_shared_bus
 
 using hardware::Bus;
@@ -79,20 +76,6 @@ std::string DesignHeader(const Config& c) {
       "}}  // namespace kiln_design\n\n#endif  // KILN_DESIGN_H_\n",
       c.name, c.instruction_bytes_per_cycle, c.input_port_bytes, c.weight_port_bytes,
       c.operand_port_bytes, c.output_port_bytes, AnswerCycles(c));
-}
-
-// Returns what the driver's example loads and runs. Without a sample, it runs all programs.
-hardware::DriverExample ExampleOf(const SystolicProgram& program, const ProgramImage& image,
-                                  const hardware::SampleRun& sample) {
-  hardware::DriverExample example;
-  example.image = {{"constants", program.constants_base(), program.constants()},
-                   {"programs", image.base, image.bytes}};
-  example.memory_bytes = image.memory_bytes + kPrefetchBytes;
-  example.sample = sample;
-  if (sample.empty()) {
-    for (const uint64_t address : image.addresses) example.sample.Run(std::span(&address, 1));
-  }
-  return example;
 }
 
 }  // namespace
@@ -172,8 +155,7 @@ StatusOr<hardware::RtlProject> MachineProject(const Config& config) {
   return project;
 }
 
-StatusOr<hardware::RtlProject> DesignProject(const SystolicProgram& program,
-                                             const hardware::SampleRun& sample) {
+StatusOr<hardware::RtlProject> DesignProject(const SystolicProgram& program) {
   const Config& config = program.config();
   KILN_ASSIGN_OR_RETURN(hardware::RtlProject project, MachineProject(config));
   const ProgramImage image = ProgramImageOf(program);
@@ -186,7 +168,6 @@ StatusOr<hardware::RtlProject> DesignProject(const SystolicProgram& program,
                         HexImage(program.constants(), program.constants_base()) +
                         HexImage(image.bytes, image.base));
   project.others.emplace_back("program.txt", program.Print());
-  hardware::AddDriver(Registers(), ExampleOf(program, image, sample), &project);
   return project;
 }
 
@@ -195,9 +176,9 @@ Status EmitMachine(const Config& config, const std::filesystem::path& folder) {
   return hardware::WriteRtlProject(project, folder);
 }
 
-Status EmitDesign(const SystolicProgram& program, const std::filesystem::path& folder,
-                  const hardware::SampleRun& sample) {
-  KILN_ASSIGN_OR_RETURN(const hardware::RtlProject project, DesignProject(program, sample));
+Status EmitDesign(const SystolicProgram& program, const std::filesystem::path& folder) {
+  KILN_ASSIGN_OR_RETURN(hardware::RtlProject project, DesignProject(program));
+  AddDriverTo(program, {}, &project);
   return hardware::WriteRtlProject(project, folder);
 }
 

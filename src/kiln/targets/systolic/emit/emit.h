@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "kiln/hardware/rtl_project.h"
-#include "kiln/hardware/sample_run.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/systolic/config/config.h"
 #include "kiln/targets/systolic/isa/program.h"
@@ -40,10 +39,7 @@ ProgramImage ProgramImageOf(const SystolicProgram& program);
 // Return the machine with its testbench, without a program and with one. Errors: UnsupportedAt if
 // the RTL lacks something; a program without instructions.
 StatusOr<hardware::RtlProject> MachineProject(const Config& config);
-// `sample` are the steps of the driver's example; without any, it runs the programs and compares
-// nothing.
-StatusOr<hardware::RtlProject> DesignProject(const SystolicProgram& program,
-                                             const hardware::SampleRun& sample = {});
+StatusOr<hardware::RtlProject> DesignProject(const SystolicProgram& program);
 
 // Writes the folder without a program; each run of the simulation then provides its own program
 // (simulation.h). Errors: those of EmitDesign.
@@ -51,8 +47,7 @@ Status EmitMachine(const Config& config, const std::filesystem::path& folder);
 
 // Writes the folder. Files whose content would not change are left untouched. Errors: UnsupportedAt
 // if the RTL lacks something; a folder that cannot be written.
-Status EmitDesign(const SystolicProgram& program, const std::filesystem::path& folder,
-                  const hardware::SampleRun& sample = {});
+Status EmitDesign(const SystolicProgram& program, const std::filesystem::path& folder);
 
 }  // namespace kiln::systolic
 

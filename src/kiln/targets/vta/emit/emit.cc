@@ -3,19 +3,17 @@
 
 #include "kiln/targets/vta/emit/emit.h"
 
-#include <array>
 #include <utility>
 
 #include "fmt/format.h"
 #include "kiln/hardware/axi_signals.h"
-#include "kiln/hardware/driver_folder.h"
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/hardware/top_module.h"
 #include "kiln/targets/vta/config/derived.h"
 #include "kiln/targets/vta/config/keys.h"
+#include "kiln/targets/vta/emit/driver.h"
 #include "kiln/targets/vta/isa/isa.h"
 #include "kiln/targets/vta/isa/memory.h"
-#include "kiln/targets/vta/isa/registers.h"
 
 namespace kiln::vta {
 namespace {
@@ -30,19 +28,6 @@ std::string DesignHeader(const Config& c) {
       "constexpr unsigned kMemoryLatency = {};\n\n"
       "}}  // namespace kiln_design\n\n#endif  // KILN_DESIGN_H_\n",
       c.name, c.memory_port_bytes, AnswerCycles(c));
-}
-
-// Returns what the driver's example loads and runs. Without a sample, it runs all launches.
-hardware::DriverExample ExampleOf(const ProgramVector& vector, const hardware::SampleRun& sample) {
-  hardware::DriverExample example;
-  example.image = {{"constants and programs", vector.base, vector.before}};
-  example.memory_bytes = vector.base + vector.before.size();
-  example.sample = sample;
-  if (sample.empty()) {
-    for (const ProgramVector::Launch& launch : vector.launches)
-      example.sample.Run(std::array<uint64_t, 2>{launch.address, launch.instructions});
-  }
-  return example;
 }
 
 }  // namespace
@@ -88,8 +73,7 @@ Status EmitMachine(const Config& config, const std::filesystem::path& folder) {
                  folder);
 }
 
-Status EmitVta(const ProgramVector& vector, const std::filesystem::path& folder,
-               const hardware::SampleRun& sample) {
+Status EmitVta(const ProgramVector& vector, const std::filesystem::path& folder) {
   hardware::RtlProject project = MachineProject(vector.config);
   project.simulation_arguments =
       fmt::format("--memory memory.bin --base {} --result after.bin", vector.base);
@@ -99,7 +83,7 @@ Status EmitVta(const ProgramVector& vector, const std::filesystem::path& folder,
   }
   project.others.emplace_back("memory.bin",
                               std::string(vector.before.begin(), vector.before.end()));
-  hardware::AddDriver(Registers(), ExampleOf(vector, sample), &project);
+  AddDriverTo(vector, {}, &project);
   return hardware::WriteRtlProject(project, folder);
 }
 

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "kiln/hardware/rtl_project.h"
-#include "kiln/hardware/sample_run.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/vta/config/config.h"
 #include "kiln/targets/vta/isa/program_vector.h"
@@ -28,10 +27,7 @@ hardware::RtlProject MachineProject(const Config& config);
 Status EmitMachine(const Config& config, const std::filesystem::path& folder);
 
 // Does the same with the vector's memory and launches, which `make sim` runs.
-// `sample` are the steps of the driver's example; without any, it runs the launches and compares
-// nothing.
-Status EmitVta(const ProgramVector& vector, const std::filesystem::path& folder,
-               const hardware::SampleRun& sample = {});
+Status EmitVta(const ProgramVector& vector, const std::filesystem::path& folder);
 
 }  // namespace kiln::vta
 
