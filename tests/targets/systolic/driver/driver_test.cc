@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -133,6 +134,18 @@ TEST_F(SystolicDriver, RunsANetworkOnTheSimulatedMachine) {
   hardware::ExpectAnsweredAddresses(Registers(), folder_.path());
   EXPECT_EQ(hardware::RunC("tests/targets/systolic/driver/driver_errors.c", folder_.path(), true),
             "");
+}
+
+// The programs for Linux and the objects for bare metal compile without a warning, too.
+TEST_F(SystolicDriver, CompilesForEveryPlatform) {
+  const auto driver = folder_.path() / "driver";
+  const Status made = RunProgram(
+      {"make", "-s", "-C", driver.string(), "linux", "bare", "CC=gcc",
+       "CFLAGS=-O1 -DKILN_REGISTERS_ADDRESS=0x40000000 -DKILN_MEMORY_ADDRESS=0x80000000"},
+      folder_.path() / "driver.log");
+  EXPECT_TRUE(made.ok()) << made;
+  EXPECT_TRUE(std::filesystem::exists(driver / "build/main_linux"));
+  EXPECT_TRUE(std::filesystem::exists(driver / "build/bare/kiln_platform_bare.o"));
 }
 
 TEST(SystolicRegisters, AreThoseOfTheDocuments) { hardware::ExpectInDocument(Registers()); }
