@@ -42,9 +42,10 @@ bool AxiLiteWrite(Top& top, uint32_t address, uint32_t data, Settle settle, Edge
   }
 }
 
-// Reads a register and waits for its data. Ignores the response code.
+// Reads a register and waits for its data. Sets `error`, unless it is null, to whether the response
+// is an error.
 template <typename Top, typename Settle, typename Edge>
-uint32_t AxiLiteRead(Top& top, uint32_t address, Settle settle, Edge edge) {
+uint32_t AxiLiteRead(Top& top, uint32_t address, Settle settle, Edge edge, bool* error = nullptr) {
   top.control_arvalid = 1;
   top.control_araddr = static_cast<uint16_t>(address);
   top.control_rready = 1;
@@ -52,10 +53,12 @@ uint32_t AxiLiteRead(Top& top, uint32_t address, Settle settle, Edge edge) {
     settle();
     const bool taken = top.control_arready, answered = top.control_rvalid;
     const uint32_t data = top.control_rdata;
+    const unsigned response = top.control_rresp;
     edge();
     if (taken) top.control_arvalid = 0;
     if (answered) {
       top.control_rready = 0;
+      if (error != nullptr) *error = response != 0;
       return data;
     }
   }

@@ -16,11 +16,17 @@
 //   5 counters                                 counters of the last run
 //   6 events                                   lists of the last run: for each its length, cycles
 //   7 record    first cycle, last, file name
+//   8 register  address                        value, 1 if the response is an error
+//   9 register  address, value                 1 if the response is an error
+//   10 idle     cycles
 //
 // `map` defines the address ranges that are memory, and clears them; accesses of the machine to
 // other addresses fail. `record` writes the signals of these cycles of the next run to the file,
 // which is complete when the run is answered. A run that did not end has no counters; the machine
 // is then in the middle of a program and cannot be used any more.
+//
+// Commands 8 to 10 are for software that runs programs by itself: they read and write a register
+// over AXI4-Lite, and let the clock run.
 #ifndef KILN_RTL_TESTBENCH_KILN_SIMULATE_SESSION_H_
 #define KILN_RTL_TESTBENCH_KILN_SIMULATE_SESSION_H_
 
@@ -56,7 +62,24 @@ struct SessionMachine {
   std::function<SessionRun(uint64_t limit, const std::vector<uint64_t>& words)> run;
   // Records cycles `from` to `to` of the next run. Returns false if the simulation cannot record.
   std::function<bool(const std::string& file, uint64_t from, uint64_t to)> record;
+  // Of machines with registers only. Read a register, setting `error`, and write one, returning false for an error response.
+  std::function<uint32_t(uint32_t address, bool* error)> read_register;
+  std::function<bool(uint32_t address, uint32_t value)> write_register;
+  // Lets this many cycles pass.
+  std::function<void(uint64_t cycles)> idle;
 };
+
+// Connects the registers and the clock of a bench to its session.
+template <typename Bench>
+void ServeRegisters(Bench& bench, SessionMachine& machine) {
+  machine.read_register = [&bench](uint32_t address, bool* error) {
+    return bench.ReadRegister(address, error);
+  };
+  machine.write_register = [&bench](uint32_t address, uint32_t value) {
+    return bench.WriteRegister(address, value);
+  };
+  machine.idle = [&bench](uint64_t cycles) { bench.Idle(cycles); };
+}
 
 // The server of a session: executes requests until its input ends.
 class Session {
@@ -85,6 +108,8 @@ class Session {
   }
 
  private:
+  static constexpr const char* kNoRegisters = "this machine has no registers";
+
   // Executes a command and sets the answer. Returns null, or the reason of a refusal.
   const char* Do(uint64_t command, const std::vector<uint8_t>& body) {
     const std::vector<uint64_t> words = WordsOf(body);
@@ -120,6 +145,25 @@ class Session {
         if (words.size() < 2) return "no cycles to record";
         if (!machine_.record({body.begin() + 16, body.end()}, words[0], words[1]))
           return "this simulation cannot record (it is built without TRACE=1)";
+        return nullptr;
+      case 8: {
+        if (!machine_.read_register) return kNoRegisters;
+        if (words.size() != 1) return "not what a read takes";
+        bool error = false;
+        const uint32_t value = machine_.read_register(static_cast<uint32_t>(words[0]), &error);
+        Answer({value, error});
+        return nullptr;
+      }
+      case 9:
+        if (!machine_.write_register) return kNoRegisters;
+        if (words.size() != 2) return "not what a write takes";
+        Answer({!machine_.write_register(static_cast<uint32_t>(words[0]),
+                                         static_cast<uint32_t>(words[1]))});
+        return nullptr;
+      case 10:
+        if (!machine_.idle) return kNoRegisters;
+        if (words.size() != 1) return "not what idling takes";
+        machine_.idle(words[0]);
         return nullptr;
       default:
         return "no such command";

@@ -76,19 +76,22 @@ class SystolicBench {
 
   AxiMemory& memory() { return memory_; }
 
-  void WriteRegister(uint32_t address, uint32_t data) {
-    AxiLiteWrite(top_, address, data, [&] { Settle(); }, [&] { Edge(); });
+  // Writes a register. Returns false if the machine rejects the write.
+  bool WriteRegister(uint32_t address, uint32_t data) {
+    if (address == systolic::kControl && (data & systolic::kControlStart) != 0) Forget();
+    return AxiLiteWrite(top_, address, data, [&] { Settle(); }, [&] { Edge(); });
   }
-  uint32_t ReadRegister(uint32_t address) {
-    return AxiLiteRead(top_, address, [&] { Settle(); }, [&] { Edge(); });
+  uint32_t ReadRegister(uint32_t address, bool* error = nullptr) {
+    return AxiLiteRead(top_, address, [&] { Settle(); }, [&] { Edge(); }, error);
+  }
+  // Lets cycles pass.
+  void Idle(uint64_t cycles) {
+    for (uint64_t i = 0; i < cycles; ++i) Cycle();
   }
 
   // Runs the program at `address` until the machine ends it, or for at most `limit` cycles. Returns
   // false if the program did not end.
   bool Run(uint64_t address, uint64_t limit) {
-    started_ = ended_ = false;
-    cycles_ = 0;
-    finished_.clear();
     WriteRegister(systolic::kProgramAddress, static_cast<uint32_t>(address));
     WriteRegister(systolic::kProgramAddressHigh, static_cast<uint32_t>(address >> 32));
     WriteRegister(systolic::kControl, systolic::kControlStart);
@@ -117,6 +120,12 @@ class SystolicBench {
   }
 
  private:
+  // Forgets the last run.
+  void Forget() {
+    started_ = ended_ = false;
+    cycles_ = 0;
+    finished_.clear();
+  }
   void Cycle() {
     Settle();
     Edge();

@@ -74,8 +74,12 @@ class VtaBench {
   bool WriteRegister(uint32_t address, uint32_t data) {
     return AxiLiteWrite(top_, address, data, [&] { Settle(); }, [&] { Edge(); });
   }
-  uint32_t ReadRegister(uint32_t address) {
-    return AxiLiteRead(top_, address, [&] { Settle(); }, [&] { Edge(); });
+  uint32_t ReadRegister(uint32_t address, bool* error = nullptr) {
+    return AxiLiteRead(top_, address, [&] { Settle(); }, [&] { Edge(); }, error);
+  }
+  // Lets cycles pass.
+  void Idle(uint64_t cycles) {
+    for (uint64_t i = 0; i < cycles; ++i) Cycle();
   }
 
   // Runs `count` instructions from byte address `address` on until the launch ends, or for at most

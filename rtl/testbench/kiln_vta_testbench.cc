@@ -165,6 +165,7 @@ int Serve(Bench& bench, Wave& wave) {
     if (Wave::kRecords) wave.Record(file, from, to);
     return Wave::kRecords;
   };
+  kiln::testbench::ServeRegisters(bench, machine);
   return kiln::testbench::Session(machine).Serve();
 }
 

@@ -96,6 +96,7 @@ using ProjectFiles = std::vector<std::pair<std::string, std::string>>;
 // the contents of memories, which the simulation of the sources reads when it runs.
 bool IsSource(const std::string& file, const SimulationKind& kind) {
   if (kind.netlist && file.starts_with(fmt::format("{}/", kContentsFolder))) return true;
+  if (file.starts_with("driver/")) return false;  // compiled by a Makefile of its own
   static const std::set<fs::path> kExtensions = {".sv", ".h", ".cc", ".vlt", ".f", ".mk"};
   return file == "Makefile" || kExtensions.contains(fs::path(file).extension());
 }
@@ -280,6 +281,9 @@ StatusOr<ProjectFiles> FilesOf(const RtlProject& project) {
   for (const std::string& source : sources) list += source + '\n';
   for (const std::string& file : project.testbench) {
     KILN_RETURN_IF_ERROR(copy(fs::path("testbench") / file, "testbench/" + file));
+  }
+  for (const std::string& file : project.driver) {
+    KILN_RETURN_IF_ERROR(copy(fs::path("driver") / file, "driver/" + file));
   }
   KILN_RETURN_IF_ERROR(copy(kWaivers, kWaivers));
   files.emplace_back(project.top + ".sv", project.top_text);

@@ -25,6 +25,8 @@ struct RtlProject {
   std::vector<std::pair<std::string, std::string>> modules;
   // Files of rtl/testbench for the simulation: a main program, then its headers.
   std::vector<std::string> testbench;
+  // Files of rtl/driver, for the folder driver/ (driver_folder.h).
+  std::vector<std::string> driver = {};
   std::string simulation_arguments;                         // arguments of `make sim`
   std::vector<std::pair<std::string, std::string>> others;  // name and text: images, headers
 };

@@ -2,10 +2,15 @@
 // "Registers": images and cycles are counted from random beats.
 #include <deque>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "Vdataflow_control.h"
 #include "Vdataflow_control_runs.h"
+#include "kiln/hardware/register_map.h"
+#include "kiln/support/file.h"
+#include "kiln/targets/dataflow/isa/registers.h"
 #include "tests/rtl/support.h"
 
 namespace kiln::rtl {
@@ -159,6 +164,31 @@ TEST(Control, NamesItself) {
   for (const uint32_t address : {kIdentity, kStatus, kImagesIn, kCycles, kHighest}) {
     EXPECT_EQ(bench.Write(address, 1), 2u) << address;
   }
+}
+
+// The machine answers reads and accepts writes of the registers that its description lists, and of
+// no other address. The list is that of the document.
+TEST(Control, HasTheRegistersOfItsDescription) {
+  const hardware::RegisterMap map = dataflow::Registers(4, 3);
+  std::set<uint32_t> readable, writable, answered, accepted;
+  for (const hardware::RegisterWord& word : WordsOf(map)) {
+    if (word.readable) readable.insert(word.address);
+    if (word.writable) writable.insert(word.address);
+  }
+  Bench<Vdataflow_control> bench(5);
+  for (uint32_t address = 0; address < 0x1000; address += 4) {
+    if (bench.Read(address).has_value()) answered.insert(address);
+    if (bench.Write(address, 0) == 0u) accepted.insert(address);
+  }
+  EXPECT_EQ(answered, readable);
+  EXPECT_EQ(accepted, writable);
+  EXPECT_EQ(bench.Read(FindRegister(map, "IDENTITY").address), map.identity);
+  EXPECT_EQ(bench.Read(FindRegister(map, "VERSION").address), map.version);
+  const auto page = ReadFile(map.page);
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_NE(page->find("\n" + RegisterList(map)), std::string::npos)
+      << map.page << " must have this list:\n\n"
+      << RegisterList(map);
 }
 
 TEST(Control, HoldsAddressesUntilTheMachineRuns) {

@@ -8,11 +8,13 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "kiln/hardware/axi_signals.h"
+#include "kiln/hardware/driver_folder.h"
 #include "kiln/hardware/top_module.h"
 #include "kiln/support/check.h"
 #include "kiln/support/integer.h"
 #include "kiln/targets/dataflow/emit/images.h"
 #include "kiln/targets/dataflow/isa/derived.h"
+#include "kiln/targets/dataflow/isa/registers.h"
 
 namespace kiln::dataflow {
 namespace {
@@ -595,6 +597,9 @@ hardware::RtlProject ProjectOf(const Pipeline& pipeline, const EmitOptions& opti
                        "kiln_axi_memory.h"};
   project.others.emplace_back("design.h", DesignHeader(pipeline, options));
   project.others.emplace_back("pipeline.txt", PrintPipeline(pipeline));
+  const auto streams = static_cast<int>(pipeline.Find(StageKind::kWeightStream).size());
+  hardware::AddRegisterHeader(Registers(static_cast<int>(pipeline.channels.size()), streams),
+                              &project);
   if (const std::vector<uint8_t> memory = WeightMemoryOf(pipeline); !memory.empty())
     project.others.emplace_back("weights.bin", std::string(memory.begin(), memory.end()));
   for (const Stage& stage : pipeline.stages) {

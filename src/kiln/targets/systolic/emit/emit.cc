@@ -11,6 +11,7 @@
 #include "kiln/support/integer.h"
 #include "kiln/targets/systolic/config/derived.h"
 #include "kiln/targets/systolic/config/keys.h"
+#include "kiln/targets/systolic/emit/driver.h"
 
 namespace kiln::systolic {
 namespace {
@@ -176,7 +177,8 @@ Status EmitMachine(const Config& config, const std::filesystem::path& folder) {
 }
 
 Status EmitDesign(const SystolicProgram& program, const std::filesystem::path& folder) {
-  KILN_ASSIGN_OR_RETURN(const hardware::RtlProject project, DesignProject(program));
+  KILN_ASSIGN_OR_RETURN(hardware::RtlProject project, DesignProject(program));
+  AddDriverTo(program, {}, &project);
   return hardware::WriteRtlProject(project, folder);
 }
 

@@ -11,6 +11,7 @@
 #include "kiln/hardware/top_module.h"
 #include "kiln/targets/vta/config/derived.h"
 #include "kiln/targets/vta/config/keys.h"
+#include "kiln/targets/vta/emit/driver.h"
 #include "kiln/targets/vta/isa/isa.h"
 #include "kiln/targets/vta/isa/memory.h"
 
@@ -82,6 +83,7 @@ Status EmitVta(const ProgramVector& vector, const std::filesystem::path& folder)
   }
   project.others.emplace_back("memory.bin",
                               std::string(vector.before.begin(), vector.before.end()));
+  AddDriverTo(vector, {}, &project);
   return hardware::WriteRtlProject(project, folder);
 }
 

@@ -1,0 +1,92 @@
+/* The platform of Linux in user space. `where` is one of
+ *
+ *   /dev/uioN             a UIO device: its map 0 is the registers, its map 1 the memory
+ *   REGISTERS,MEMORY      physical addresses in /dev/mem, for instance 0xa0000000,0x70000000
+ *
+ * and by default /dev/uio0. MEMORY is what the machine sees at its address 0. Reserve it from the
+ * kernel (a reserved-memory node with no-map), so that it is contiguous and not cached. */
+#define _POSIX_C_SOURCE 200809L
+#define _FILE_OFFSET_BITS 64
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kiln_platform.h"
+
+#define REGISTER_BYTES 4096u
+#define PAUSE_NANOSECONDS 10000L
+
+static volatile unsigned char *map_bytes(int file, uint64_t bytes, off_t offset) {
+  void *at = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, offset);
+  return at == MAP_FAILED ? NULL : (volatile unsigned char *)at;
+}
+
+/* Reads REGISTERS,MEMORY. */
+static int is_pair(const char *where, off_t *registers, off_t *memory) {
+  char *end;
+  *registers = (off_t)strtoull(where, &end, 0);
+  if (end == where || *end != ',') return 0;
+  where = end + 1;
+  *memory = (off_t)strtoull(where, &end, 0);
+  return end != where && *end == '\0';
+}
+
+int kiln_open(kiln_device *device, const char *where, uint64_t memory_bytes) {
+  off_t registers = 0, memory = 0;
+  const char *file = where != NULL ? where : "/dev/uio0";
+  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  if (where != NULL && is_pair(where, &registers, &memory)) {
+    file = "/dev/mem";
+  } else {
+    memory = (off_t)page; /* map N of a UIO device begins at page N */
+  }
+  memset(device, 0, sizeof *device);
+  device->memory_bytes = (memory_bytes + page - 1) / page * page;
+  device->descriptors[0] = open(file, O_RDWR | O_SYNC);
+  if (device->descriptors[0] < 0) return -1;
+  device->registers = map_bytes(device->descriptors[0], REGISTER_BYTES, registers);
+  device->memory = map_bytes(device->descriptors[0], device->memory_bytes, memory);
+  if (device->registers != NULL && device->memory != NULL) return 0;
+  memory_bytes = (uint64_t)errno;
+  kiln_close(device);
+  errno = (int)memory_bytes;
+  return -1;
+}
+
+void kiln_close(kiln_device *device) {
+  if (device->registers != NULL) munmap((void *)device->registers, REGISTER_BYTES);
+  if (device->memory != NULL) munmap((void *)device->memory, (size_t)device->memory_bytes);
+  close(device->descriptors[0]);
+}
+
+uint32_t kiln_read32(kiln_device *device, uint32_t address) {
+  const uint32_t value = *(volatile uint32_t *)(device->registers + address);
+  __sync_synchronize();
+  return value;
+}
+
+void kiln_write32(kiln_device *device, uint32_t address, uint32_t value) {
+  __sync_synchronize();
+  *(volatile uint32_t *)(device->registers + address) = value;
+}
+
+/* Byte by byte, because memory that is not cached need not take unaligned accesses. */
+void kiln_memory_write(kiln_device *device, uint64_t address, const void *bytes, size_t size) {
+  size_t i;
+  for (i = 0; i < size; ++i) device->memory[address + i] = ((const unsigned char *)bytes)[i];
+}
+
+void kiln_memory_read(kiln_device *device, uint64_t address, void *bytes, size_t size) {
+  size_t i;
+  for (i = 0; i < size; ++i) ((unsigned char *)bytes)[i] = device->memory[address + i];
+}
+
+void kiln_pause(kiln_device *device) {
+  const struct timespec pause = {0, PAUSE_NANOSECONDS};
+  (void)device;
+  nanosleep(&pause, NULL);
+}
