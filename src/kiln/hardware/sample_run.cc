@@ -1,0 +1,110 @@
+// Writes the steps and the bytes of samples.
+
+#include "kiln/hardware/sample_run.h"
+
+#include <algorithm>
+
+#include "fmt/format.h"
+#include "kiln/support/check.h"
+
+namespace kiln::hardware {
+namespace {
+
+void AppendTo(std::vector<std::string>* files, size_t number, std::span<const uint8_t> bytes) {
+  if (files->size() <= number) files->resize(number + 1);
+  (*files)[number].append(bytes.begin(), bytes.end());
+}
+
+size_t SizeOf(const std::vector<std::string>& files, size_t number) {
+  return number < files.size() ? files[number].size() : 0;
+}
+
+}  // namespace
+
+int64_t PlacedAxis::count() const {
+  int64_t product = 1;
+  for (const Digit& digit : digits) product *= digit.count;
+  return product;
+}
+
+int64_t PlacedTensor::bytes() const {
+  int64_t last = bits;
+  for (const PlacedAxis& axis : axes) {
+    for (const PlacedAxis::Digit& digit : axis.digits) {
+      KILN_CHECK(digit.count >= 0 && digit.stride_bits >= 0);
+      if (digit.count == 0) return 0;
+      last += (digit.count - 1) * digit.stride_bits;
+    }
+  }
+  return (last + 7) / 8;
+}
+
+std::vector<PlacedAxis> AxesOf(std::span<const int64_t> shape,
+                               std::span<const int64_t> stride_bits) {
+  KILN_CHECK(shape.size() == stride_bits.size());
+  std::vector<PlacedAxis> axes;
+  for (size_t i = 0; i < shape.size(); ++i)
+    axes.push_back({.name = "", .digits = {{shape[i], stride_bits[i]}}});
+  return axes;
+}
+
+std::string PlainName(std::string_view name) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:+-";
+  std::string plain(name.substr(0, 80));
+  for (char& c : plain) {
+    if (kPlain.find(c) == std::string_view::npos) c = '_';
+  }
+  return plain.empty() ? "_" : plain;
+}
+
+void SampleRun::Write(uint64_t address, std::span<const uint8_t> bytes) {
+  if (bytes.empty()) return;
+  steps_ += fmt::format("write {} {} {}\n", SizeOf(inputs_, 0), bytes.size(), address);
+  AppendTo(&inputs_, 0, bytes);
+}
+
+void SampleRun::Send(size_t stream, std::span<const uint8_t> bytes) {
+  AppendTo(&inputs_, stream, bytes);
+}
+
+void SampleRun::Run(std::span<const uint64_t> words) {
+  steps_ += fmt::format("run {}\n", fmt::join(words, " "));
+}
+
+void SampleRun::Expect(const PlacedTensor& tensor, std::span<const uint8_t> bytes, size_t stream) {
+  const int64_t size = tensor.bytes();
+  KILN_CHECK(size <= std::ssize(bytes));
+  if (size == 0) return;
+  steps_ += fmt::format("expect {} {} {} {} {} {}", stream, SizeOf(expected_, stream), tensor.base,
+                        tensor.bits, !tensor.is_number ? 'x' : tensor.is_signed ? 's' : 'u',
+                        PlainName(tensor.name));
+  for (const PlacedAxis& axis : tensor.axes) {
+    steps_ += fmt::format(" {}", axis.name);
+    for (const PlacedAxis::Digit& digit : axis.digits)
+      steps_ += fmt::format(":{}*{}", digit.count, digit.stride_bits);
+  }
+  steps_ += '\n';
+  AppendTo(&expected_, stream, bytes.first(static_cast<size_t>(size)));
+}
+
+size_t SampleRun::bytes() const {
+  size_t sum = 0;
+  for (const auto* files : {&inputs_, &expected_}) {
+    for (const std::string& file : *files) sum += file.size();
+  }
+  return sum;
+}
+
+std::vector<std::pair<std::string, std::string>> SampleRun::Files() const {
+  std::vector<std::pair<std::string, std::string>> files;
+  files.emplace_back(fmt::format("{}/steps.txt", kSampleFolder),
+                     "# The steps of `make sim` (testbench/kiln_simulate_sample.h).\n" + steps_);
+  for (size_t i = 0; i < inputs_.size(); ++i)
+    files.emplace_back(fmt::format("{}/input{}.bin", kSampleFolder, i), inputs_[i]);
+  for (size_t i = 0; i < expected_.size(); ++i)
+    files.emplace_back(fmt::format("{}/expected{}.bin", kSampleFolder, i), expected_[i]);
+  return files;
+}
+
+}  // namespace kiln::hardware
