@@ -100,7 +100,7 @@ Status Measure(const MeasureArguments& arguments) {
   if (arguments.segment >= program.segments().size())
     return ErrorAt("", "--segment", "there are fewer segments", "a number from 0");
   const std::filesystem::path folder = arguments.folder;
-  KILN_RETURN_IF_ERROR(compiled.accelerator->EmitRtl(*compiled.program, folder / "design"));
+  KILN_RETURN_IF_ERROR(compiled.accelerator->EmitRtl(*compiled.program, {}, folder / "design"));
   std::filesystem::create_directories(folder / "work");
   const auto design = program.segments().size() == 1
                           ? folder / "design"

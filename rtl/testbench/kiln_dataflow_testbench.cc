@@ -12,8 +12,13 @@
 //   channel C W H F L     words that entered channel C, its highest level, and the cycles in which
 //                         its first and its last word entered
 //
-// The exit code is 0 if all beats were accepted and arrived, 2 for bad arguments or files or for
-// output that is not expected, 3 if the beats did not pass in time.
+// With --sample it sends the inputs of a sample (kiln_simulate_sample.h), prints the channels by
+// name, and compares the beats with the sample's outputs; the last line is PASS, or FAIL after the
+// first difference.
+//
+// The exit code is 0 if all beats were accepted, arrived and are as the sample expects, 1 after a
+// difference, 2 for bad arguments or files or for more output than expected, 3 if the beats did not
+// pass in time.
 #include <unistd.h>
 #include <verilated.h>
 
@@ -24,6 +29,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -32,6 +38,7 @@
 #include "design.h"
 #include "kiln_axi_memory.h"
 #include "kiln_simulate_options.h"
+#include "kiln_simulate_sample.h"
 #ifdef KILN_TRACE
 #include <verilated_fst_c.h>
 #endif
@@ -130,6 +137,7 @@ Arguments Parse(int count, char** values) {
       std::puts(
           "simulate --in FILE ... --out FILE ... [--images N] [--folder DIR] [--stalls P] "
           "[--seed N] [--limit CYCLES] [--latency CYCLES] [--wave FILE]\n"
+          "simulate --sample FOLDER [options]\n"
           "  DIR is the folder of the design, with the contents of its memories; by default the\n"
           "  working directory. --latency is of the memory of streamed weights.");
       std::exit(0);
@@ -167,6 +175,8 @@ int main(int count, char** values) {
   // The memories' files are opened when the model is constructed and first evaluated.
   std::vector<std::vector<uint8_t>> contents;
   for (const std::string& file : arguments.in) contents.push_back(kiln::testbench::ReadBytes(file));
+  std::optional<kiln::testbench::Sample> sample;
+  if (!options.sample.empty()) sample.emplace(options.sample);
   char working[4096];
   if (getcwd(working, sizeof working) == nullptr) Fail("the working directory has no path");
   if (!arguments.folder.empty() && chdir(arguments.folder.c_str()) != 0)
@@ -190,14 +200,17 @@ int main(int count, char** values) {
   in = {KILN_INPUTS(KILN_STREAM)};
   out = {KILN_OUTPUTS(KILN_STREAM)};
 #undef KILN_STREAM
-  if (contents.size() != in.size() || arguments.out.size() != out.size())
+  if (sample) {
+    for (size_t i = 0; i < in.size(); ++i) contents.push_back(sample->Input(i));
+  }
+  if (contents.size() != in.size() || (!sample && arguments.out.size() != out.size()))
     Fail("the design has " + std::to_string(in.size()) + " inputs and " +
          std::to_string(out.size()) + " outputs");
   for (size_t i = 0; i < in.size(); ++i) {
     in[i].content = std::move(contents[i]);
     if (in[i].content.size() != in[i].bytes * in[i].beats * arguments.images)
-      Fail(arguments.in[i] + ": does not have the beats of " + std::to_string(arguments.images) +
-           " images");
+      Fail(in[i].name + ": its file does not have the beats of " +
+           std::to_string(arguments.images) + " images");
   }
   // Without streamed weights the machine runs after its reset. Nothing reads its registers.
   top->control_awvalid = top->control_wvalid = top->control_arvalid = 0;
@@ -303,14 +316,26 @@ int main(int count, char** values) {
     if (wave.isOpen() && in_window) wave.dump(static_cast<uint64_t>(2 * (cycle + 4) + 1));
 #endif
   }
-  for (size_t i = 0; i < out.size(); ++i)
+  for (size_t i = 0; i < out.size() && i < arguments.out.size(); ++i)
     kiln::testbench::WriteBytes(arguments.out[i], out[i].content.data(), out[i].content.size());
   std::printf("cycles %" PRId64 "\n", *std::ranges::max_element(finished));
   for (size_t i = 0; i < finished.size(); ++i)
     std::printf("image %zu %" PRId64 "\n", i, finished[i]);
-  for (size_t c = 0; c < channels.size(); ++c) {
-    std::printf("channel %zu %" PRIu64 " %" PRIu32 " %" PRId64 " %" PRId64 "\n", c,
-                channels[c].words, WordOf(top->highest, c), channels[c].first, channels[c].last);
+  if (!sample) {
+    for (size_t c = 0; c < channels.size(); ++c) {
+      std::printf("channel %zu %" PRIu64 " %" PRIu32 " %" PRId64 " %" PRId64 "\n", c,
+                  channels[c].words, WordOf(top->highest, c), channels[c].first, channels[c].last);
+    }
+    return 0;
   }
-  return 0;
+  const char* const names[] = {KILN_CHANNEL_NAMES};
+  for (size_t c = 0; c < channels.size(); ++c) {
+    std::printf("counter %s.words %" PRIu64 "\ncounter %s.highest %" PRIu32 "\n", names[c],
+                channels[c].words, names[c], WordOf(top->highest, c));
+  }
+  for (const kiln::testbench::SampleStep& step : sample->steps()) {
+    if (step.stream >= out.size()) Fail("the sample has more outputs than the design");
+    if (!sample->Compare(step, out[step.stream].content)) break;
+  }
+  return sample->Conclude();
 }

@@ -43,7 +43,7 @@ struct Option {
 
 // The options that simulations have in common.
 struct SimulateOptions {
-  std::string memory, result, wave;
+  std::string memory, result, wave, sample;
   uint64_t seed = 1, limit = uint64_t{1} << 40;
   uint64_t wave_from = 0, wave_to = ~uint64_t{0};  // cycles of the program
   bool wave_whole = true;                          // record everything, without a window
@@ -55,6 +55,8 @@ struct SimulateOptions {
       memory = option.value;
     } else if (option.name == "--result") {
       result = option.value;
+    } else if (option.name == "--sample") {
+      sample = option.value;
     } else if (option.name == "--wave") {
       wave = option.value;
     } else if (option.name == "--wave-from") {

@@ -8,15 +8,21 @@
 //   cycles N         from the cycle of the first input beat to that of the last output beat
 //   counter NAME N   beats of each stream, and cycles in which the machine stalled its input
 //
-// The exit code is 0 if all beats arrived, 2 for bad arguments or files or for output that is not
-// expected, 3 if the beats did not arrive in time.
+// With --sample it sends the input of a sample (kiln_simulate_sample.h) and compares the beats with
+// its output; the last line is PASS, or FAIL after the first difference.
+//
+// The exit code is 0 if all beats arrived and are as the sample expects, 1 after a difference, 2
+// for bad arguments or files or for more output than expected, 3 if the beats did not arrive in
+// time.
 #include <verilated.h>
 
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -24,11 +30,31 @@
 #include "Vkiln_accelerator.h"
 #include "design.h"
 #include "kiln_simulate_options.h"
+#include "kiln_simulate_sample.h"
 #include "kiln_simulate_wave.h"
 
 using kiln::testbench::Fail;
 using kiln::testbench::Option;
 using Wave = kiln::testbench::Wave<Vkiln_accelerator>;
+
+namespace {
+
+// Compares the beats with the sample. Returns the exit code.
+int CompareWith(kiln::testbench::Sample& sample, const std::vector<uint8_t>& out) {
+  std::map<uint64_t, std::vector<uint8_t>> streams;
+  if (!sample.split()) streams[0] = out;
+  for (size_t at = 0; sample.split() && at < out.size(); at += kiln_design::kOutBytes) {
+    const uint8_t* const beat = &out[at];
+    std::vector<uint8_t>& stream = streams[beat[kiln_design::kOutBytes - 1]];
+    stream.insert(stream.end(), beat, beat + kiln_design::kOutBytes);
+  }
+  for (const kiln::testbench::SampleStep& step : sample.steps()) {
+    if (!sample.Compare(step, streams[step.stream])) break;
+  }
+  return sample.Conclude();
+}
+
+}  // namespace
 
 int main(int count, char** values) {
   kiln::testbench::SimulateOptions options;
@@ -39,7 +65,8 @@ int main(int count, char** values) {
     const std::string name = values[i];
     if (name == "--help") {
       std::puts(
-          "simulate --memory IN --result OUT --beats N [--times FILE] [--stalls P] [--seed N] "
+          "simulate --memory IN | --sample FOLDER --beats N [--result OUT] [--times FILE] "
+          "[--stalls P] [--seed N] "
           "[--limit CYCLES] "
           "[--wave FILE [--wave-from CYCLE] [--wave-to CYCLE], counted from the first beat]");
       return 0;
@@ -56,9 +83,12 @@ int main(int count, char** values) {
       Fail(name + " is no option; see --help");
     }
   }
-  const std::vector<uint8_t> in = kiln::testbench::ReadBytes(options.memory);
+  std::optional<kiln::testbench::Sample> sample;
+  if (!options.sample.empty()) sample.emplace(options.sample);
+  const std::vector<uint8_t> in =
+      sample ? sample->Input(0) : kiln::testbench::ReadBytes(options.memory);
   if (in.empty() || in.size() % kiln_design::kInBytes != 0)
-    Fail(options.memory + ": no whole number of beats");
+    Fail((sample ? options.sample + "/input0.bin" : options.memory) + ": no whole number of beats");
   std::vector<uint8_t> out;
   std::vector<int64_t> out_cycles;
 
@@ -137,5 +167,5 @@ int main(int count, char** values) {
   std::printf("cycles %" PRId64 "\n", last - first + 1);
   std::printf("counter in.busy %zu\ncounter in.stalled %" PRId64 "\ncounter out.busy %zu\n",
               sent / kiln_design::kInBytes, in_stalled, out.size() / kiln_design::kOutBytes);
-  return 0;
+  return sample ? CompareWith(*sample, out) : 0;
 }

@@ -10,12 +10,17 @@
 //   error CODE            of the status register; 0 for none
 //   counter NAME N        the performance counters
 //
+// With --sample it runs the steps of a sample (kiln_simulate_sample.h) on the memory image; a run
+// takes the program's address. It prints the cycles and counters of all runs together, and PASS or
+// the first difference.
+//
 // With --serve it is a session (kiln_simulate_session.h). A run takes the program's address. Its
 // counters are the performance counters, unit by unit; its events are the cycles in which the
 // instructions finished.
 //
-// The exit code is 0 if the program ended without an error, 1 if the machine reports an error, 2
-// for bad arguments or files, 3 if the machine did not end in time.
+// The exit code is 0 if the program ended without an error and as the sample expects, 1 if the
+// machine reports an error or computed something else, 2 for bad arguments or files, 3 if the
+// machine did not end in time.
 #include <verilated.h>
 
 #include <algorithm>
@@ -31,6 +36,7 @@
 #include "Vkiln_accelerator.h"
 #include "design.h"
 #include "kiln_simulate_options.h"
+#include "kiln_simulate_sample.h"
 #include "kiln_simulate_session.h"
 #include "kiln_simulate_wave.h"
 #include "kiln_systolic_bench.h"
@@ -53,11 +59,13 @@ struct Arguments : SimulateOptions {
 
 const char* const kHelp =
     "simulate --memory FILE --program ADDRESS [options]\n"
+    "simulate --memory FILE --sample FOLDER [options]\n"
     "simulate --serve [options]\n"
     "  --memory FILE      the memory at the start: bytes (.bin), or $readmemh text of 16-byte "
     "words (.hex)\n"
     "  --size BYTES       of the memory; default: the image's\n"
     "  --program ADDRESS  of the program's first word\n"
+    "  --sample FOLDER    runs the sample in it instead of one program, and compares its results\n"
     "  --result FILE      the memory at the end, as bytes\n"
     "  --latency CYCLES   of the memory, from an address to its first beat; default: the design "
     "point's\n"
@@ -125,33 +133,81 @@ std::vector<uint8_t> ReadHex(const std::string& path) {
   return bytes;
 }
 
-int RunImage(const Arguments& arguments, Bench& bench) {
+// Loads the memory image. Leaves some space after it, because the machine prefetches instructions.
+void LoadImage(const Arguments& arguments, std::vector<uint8_t>& memory) {
   const bool hex =
       arguments.memory.size() > 4 && arguments.memory.substr(arguments.memory.size() - 4) == ".hex";
   const std::vector<uint8_t> image = hex ? ReadHex(arguments.memory) : ReadBytes(arguments.memory);
-  // Leaves some space after the program, because the machine prefetches instructions.
-  std::vector<uint8_t>& memory = bench.memory().bytes();
   memory.assign(std::max<uint64_t>(arguments.size, image.size() + 4096), 0);
   std::copy(image.begin(), image.end(), memory.begin());
+}
+
+int NotEnded(const Arguments& arguments) {
+  std::fprintf(stderr, "simulate: the program did not end in %" PRIu64 " cycles\n",
+               arguments.limit);
+  return 3;
+}
+
+constexpr size_t kCountersOfUnit = std::size(registers::kUnitCounters);
+constexpr size_t kAllCounters = std::size(registers::kUnits) * kCountersOfUnit;
+
+// Adds the machine's counters to `sums`, unit by unit.
+void AddCounters(Bench& bench, std::vector<uint64_t>& sums) {
+  sums.resize(kAllCounters, 0);
+  for (size_t i = 0; i < kAllCounters; ++i) {
+    sums[i] += bench.Counter(static_cast<uint32_t>(i / kCountersOfUnit),
+                             static_cast<uint32_t>(i % kCountersOfUnit));
+  }
+}
+
+void PrintCounters(const std::vector<uint64_t>& counters) {
+  for (size_t i = 0; i < counters.size(); ++i) {
+    std::printf("counter %s.%s %" PRIu64 "\n", registers::kUnits[i / kCountersOfUnit],
+                registers::kUnitCounters[i % kCountersOfUnit], counters[i]);
+  }
+}
+
+int RunImage(const Arguments& arguments, Bench& bench) {
+  std::vector<uint8_t>& memory = bench.memory().bytes();
+  LoadImage(arguments, memory);
   const bool ended = bench.Run(arguments.program, arguments.limit);
   std::printf("cycles %" PRIu64 "\nfinished", bench.cycles());
   for (const uint64_t cycle : bench.finished()) std::printf(" %" PRIu64, cycle);
   std::printf("\n");
-  if (!ended) {
-    std::fprintf(stderr, "simulate: the program did not end in %" PRIu64 " cycles\n",
-                 arguments.limit);
-    return 3;
-  }
+  if (!ended) return NotEnded(arguments);
   const uint32_t error = bench.Error();
   std::printf("error %u\n", error);
-  for (uint32_t unit = 0; unit < std::size(registers::kUnits); ++unit) {
-    for (uint32_t counter = 0; counter < std::size(registers::kUnitCounters); ++counter) {
-      std::printf("counter %s.%s %" PRIu64 "\n", registers::kUnits[unit],
-                  registers::kUnitCounters[counter], bench.Counter(unit, counter));
-    }
-  }
+  std::vector<uint64_t> counters;
+  AddCounters(bench, counters);
+  PrintCounters(counters);
   if (!arguments.result.empty()) WriteBytes(arguments.result, memory.data(), memory.size());
   return error == 0 ? 0 : 1;
+}
+
+int RunSample(const Arguments& arguments, Bench& bench) {
+  using Kind = kiln::testbench::SampleStep::Kind;
+  kiln::testbench::Sample sample(arguments.sample);
+  std::vector<uint8_t>& memory = bench.memory().bytes();
+  LoadImage(arguments, memory);
+  uint64_t cycles = 0;
+  std::vector<uint64_t> counters;
+  for (const kiln::testbench::SampleStep& step : sample.steps()) {
+    if (step.kind == Kind::kWrite) sample.Write(step, memory);
+    if (step.kind == Kind::kExpect && !sample.Compare(step, memory)) break;
+    if (step.kind != Kind::kRun) continue;
+    if (step.words.size() != 1) Fail(arguments.sample + "/steps.txt: a run takes one address");
+    if (!bench.Run(step.words[0], arguments.limit)) return NotEnded(arguments);
+    cycles += bench.cycles();
+    AddCounters(bench, counters);
+    if (const uint32_t error = bench.Error(); error != 0) {
+      std::printf("error %u in the program at %" PRIu64 "\nFAIL\n", error, step.words[0]);
+      return 1;
+    }
+  }
+  std::printf("cycles %" PRIu64 "\n", cycles);
+  PrintCounters(counters);
+  if (!arguments.result.empty()) WriteBytes(arguments.result, memory.data(), memory.size());
+  return sample.Conclude();
 }
 
 kiln::testbench::SessionRun Run(Bench& bench, uint64_t limit, uint64_t program) {
@@ -162,11 +218,7 @@ kiln::testbench::SessionRun Run(Bench& bench, uint64_t limit, uint64_t program) 
   if (!run.ended) return run;
   run.error = bench.Error();
   if (run.error != 0) run.error_place = bench.ReadRegister(registers::kErrorPlace);
-  for (uint32_t unit = 0; unit < std::size(registers::kUnits); ++unit) {
-    for (uint32_t counter = 0; counter < std::size(registers::kUnitCounters); ++counter) {
-      run.counters.push_back(bench.Counter(unit, counter));
-    }
-  }
+  AddCounters(bench, run.counters);
   return run;
 }
 
@@ -209,7 +261,9 @@ int main(int count, char** values) {
   };
   bench = std::make_unique<Bench>(top.get(), kiln_design::kPorts, 0, arguments.timing,
                                   arguments.seed, Wave::kRecords ? dump : Bench::Dump());
-  const int code = arguments.serve ? Serve(*bench, wave) : RunImage(arguments, *bench);
+  const int code = arguments.serve             ? Serve(*bench, wave)
+                   : !arguments.sample.empty() ? RunSample(arguments, *bench)
+                                               : RunImage(arguments, *bench);
   top->final();
   wave.Close();
   return code;

@@ -10,6 +10,10 @@
 //   writes N             accumulator elements written
 //   counters N N ...     in the order of the registers
 //
+// With --sample it runs the steps of a sample (kiln_simulate_sample.h) on the memory image; a run
+// takes the program's address and its number of instructions. It prints the cycles and counters of
+// all launches together, and PASS or the first difference.
+//
 // With --serve it is a session (kiln_simulate_session.h). A run takes the program's address and its
 // number of instructions. Its error is the machine's fault, and the place of the error is the
 // number of the instruction. Its counters are the accumulator elements written and the machine's
@@ -18,8 +22,8 @@
 //
 // --wave records everything, or, if a window is given, cycles of one launch (--wave-launch).
 //
-// The exit code is 0 if all launches ended without a fault, 1 after a fault, 2 for bad arguments or
-// files, 3 if a launch did not end in time.
+// The exit code is 0 if all launches ended without a fault and as the sample expects, 1 after a
+// fault or a difference, 2 for bad arguments or files, 3 if a launch did not end in time.
 #include <verilated.h>
 
 #include <algorithm>
@@ -34,6 +38,7 @@
 #include "Vkiln_accelerator.h"
 #include "design.h"
 #include "kiln_simulate_options.h"
+#include "kiln_simulate_sample.h"
 #include "kiln_simulate_session.h"
 #include "kiln_simulate_wave.h"
 #include "kiln_vta_bench.h"
@@ -57,10 +62,12 @@ struct Arguments : SimulateOptions {
 
 const char* const kHelp =
     "simulate --memory FILE --launch ADDRESS:COUNT [--launch ...] [options]\n"
+    "simulate --memory FILE --sample FOLDER [options]\n"
     "simulate --serve [options]\n"
     "  --memory FILE      bytes of the memory at the start\n"
     "  --base ADDRESS     of the first of them; default 0\n"
     "  --launch A:N       runs N instructions from byte address A on\n"
+    "  --sample FOLDER    runs the sample in it instead of launches, and compares its results\n"
     "  --result FILE      the same bytes at the end\n"
     "  --latency CYCLES   of the memory, from an address to its first beat; default: the design "
     "point's\n"
@@ -102,17 +109,23 @@ Arguments Parse(int count, char** values) {
       Fail(name + " " + option.value + " is no option; see --help");
     }
   }
-  if (!a.serve && (a.memory.empty() || a.launches.empty()))
+  if (!a.serve && (a.memory.empty() || (a.launches.empty() && a.sample.empty())))
     Fail("--memory or --launch is missing; see --help");
   return a;
 }
 
-int RunImage(const Arguments& arguments, Bench& bench, Wave& wave) {
+// Loads the memory image and returns its bytes.
+size_t LoadImage(const Arguments& arguments, std::vector<uint8_t>& memory) {
   const std::vector<uint8_t> image = ReadBytes(arguments.memory);
-  std::vector<uint8_t>& memory = bench.memory().bytes();
   memory.assign(arguments.base + image.size(), 0);
   std::copy(image.begin(), image.end(),
             memory.begin() + static_cast<std::ptrdiff_t>(arguments.base));
+  return image.size();
+}
+
+int RunImage(const Arguments& arguments, Bench& bench, Wave& wave) {
+  std::vector<uint8_t>& memory = bench.memory().bytes();
+  const size_t image_bytes = LoadImage(arguments, memory);
   int code = 0;
   for (size_t i = 0; i < arguments.launches.size() && code == 0; ++i) {
     const auto [address, instructions] = arguments.launches[i];
@@ -134,9 +147,45 @@ int RunImage(const Arguments& arguments, Bench& bench, Wave& wave) {
     std::printf("\n");
   }
   if (!arguments.result.empty()) {
-    WriteBytes(arguments.result, memory.data() + arguments.base, image.size());
+    WriteBytes(arguments.result, memory.data() + arguments.base, image_bytes);
   }
   return code;
+}
+
+int RunSample(const Arguments& arguments, Bench& bench) {
+  using Kind = kiln::testbench::SampleStep::Kind;
+  kiln::testbench::Sample sample(arguments.sample);
+  std::vector<uint8_t>& memory = bench.memory().bytes();
+  const size_t image_bytes = LoadImage(arguments, memory);
+  uint64_t cycles = 0, writes = 0, counters[vta::kCounterCount] = {};
+  for (const kiln::testbench::SampleStep& step : sample.steps()) {
+    if (step.kind == Kind::kWrite) sample.Write(step, memory);
+    if (step.kind == Kind::kExpect && !sample.Compare(step, memory)) break;
+    if (step.kind != Kind::kRun) continue;
+    if (step.words.size() != 2)
+      Fail(arguments.sample + "/steps.txt: a run takes an address and a number of instructions");
+    if (!bench.Launch(step.words[0], step.words[1], arguments.limit)) {
+      std::fprintf(stderr,
+                   "simulate: the launch at %" PRIu64 " did not end in %" PRIu64 " cycles\n",
+                   step.words[0], arguments.limit);
+      return 3;
+    }
+    if (bench.fault() != 0) {
+      std::printf("fault %u in instruction %u of the launch at %" PRIu64 "\nFAIL\n", bench.fault(),
+                  bench.fault_instruction(), step.words[0]);
+      return 1;
+    }
+    cycles += bench.cycles();
+    writes += bench.ReadRegister(vta::kAccumulatorWrites);
+    const std::vector<uint32_t> values = bench.counters();
+    for (unsigned i = 0; i < vta::kCounterCount; ++i) counters[i] += values[i];
+  }
+  std::printf("cycles %" PRIu64 "\ncounter accumulators.writes %" PRIu64 "\n", cycles, writes);
+  for (unsigned i = 0; i < vta::kCounterCount; ++i)
+    std::printf("counter %s %" PRIu64 "\n", kiln_design::kCounterNames[i], counters[i]);
+  if (!arguments.result.empty())
+    WriteBytes(arguments.result, memory.data() + arguments.base, image_bytes);
+  return sample.Conclude();
 }
 
 kiln::testbench::SessionRun Run(Bench& bench, uint64_t limit, const std::vector<uint64_t>& words) {
@@ -185,7 +234,9 @@ int main(int count, char** values) {
   };
   bench = std::make_unique<Bench>(top.get(), kiln_design::kPortBytes, 0, arguments.timing,
                                   arguments.seed, Wave::kRecords ? dump : Bench::Dump());
-  const int code = arguments.serve ? Serve(*bench, wave) : RunImage(arguments, *bench, wave);
+  const int code = arguments.serve             ? Serve(*bench, wave)
+                   : !arguments.sample.empty() ? RunSample(arguments, *bench)
+                                               : RunImage(arguments, *bench, wave);
   top->final();
   wave.Close();
   return code;

@@ -82,7 +82,8 @@ class FakeAccelerator final : public Accelerator {
     }
     return result;
   }
-  Status EmitRtl(const Program&, const std::filesystem::path&) const override {
+  Status EmitRtl(const Program&, const FolderContent&,
+                 const std::filesystem::path&) const override {
     return UnsupportedAt("", "", "no", "");
   }
   StatusOr<Cost> EstimateCost(int) const override { return UnsupportedAt("", "", "no", ""); }

@@ -68,6 +68,13 @@ std::string CostsOf(const RunReport& report) {
   return table.empty() ? text : text + '\n' + table;
 }
 
+// Returns the figures for the README of an emitted folder, as Markdown.
+std::string FiguresOf(const RunReport& report) {
+  const std::string costs = CostsOf(report);
+  if (costs.empty()) return "";
+  return fmt::format("Estimates of Kiln's models, without synthesis:\n\n```text\n{}```\n", costs);
+}
+
 // Returns a path quoted for a shell, for commands that a user may copy.
 std::string ShellWord(const std::string& path) {
   constexpr std::string_view kPlain =
@@ -88,7 +95,8 @@ class CompileCommand final : public Command {
     app.add_flag("--print", print_, "Print the instructions, too");
     app.add_option("--emit", folder_,
                    "Write the hardware as SystemVerilog here, with program, memory image, "
-                   "testbench and Makefile")
+                   "testbench, Makefile, README, and the first sample of the data with the output "
+                   "that `make sim` compares")
         ->type_name("FOLDER");
     DeclareNode(app, &node_nm_);
     app.add_option("--json", json_,
@@ -128,9 +136,13 @@ class CompileCommand final : public Command {
     std::string text = TextOf(compiled, kernels);
     if (!folder_.empty()) {
       const std::filesystem::path folder(folder_);
-      KILN_RETURN_IF_ERROR(compiled.accelerator->EmitRtl(program, folder));
+      // The first sample of the data, or the made-up one.
+      FolderContent content{.network = options.model.filename().string(),
+                            .sample = {.inputs = compiled.images.MakeBatch(0, 1)},
+                            .figures = FiguresOf(compiled.report)};
+      KILN_RETURN_IF_ERROR(compiled.accelerator->EmitRtl(program, content, folder));
       KILN_RETURN_IF_ERROR(hardware::AddToRtlProject(folder, "kernels.txt", kernels));
-      text += fmt::format("\nSystemVerilog in {}: make -C {} lint, sim, synth\n", folder_,
+      text += fmt::format("\nSystemVerilog in {}: make -C {} lint, sim, waves, synth\n", folder_,
                           ShellWord(folder_));
     }
     return WriteResults(context.out, json_, text, ToJson(compiled.report));

@@ -15,6 +15,7 @@
 #include "kiln/hardware/filled_folder.h"
 #include "kiln/hardware/folder_lock.h"
 #include "kiln/hardware/gate_level.h"
+#include "kiln/hardware/sample_run.h"
 #include "kiln/hardware/synthesis_flow.h"
 #include "kiln/hardware/verilog_text.h"
 #include "kiln/support/budgets.h"
@@ -63,6 +64,7 @@ std::string SettingsOf(const RtlProject& project) {
 // The list of the files that an emission wrote, one path per line. The next emission to the same
 // folder removes those that it does not write itself.
 constexpr char kEmitted[] = "emitted.txt";
+constexpr char kReadme[] = "README.md";
 // The Yosys script of `make synth`.
 constexpr char kScript[] = "synth.ys";
 
@@ -157,6 +159,21 @@ Status RemoveOthers(const fs::path& folder, const std::set<std::string>& files) 
 }
 
 }  // namespace
+
+void SetTop(const TopModule& top, RtlProject* project) {
+  project->top = top.name;
+  project->top_text += SystemVerilogOf(top);
+  project->buses = top.buses;
+  project->ports = top.ports;
+  project->ports.insert(project->ports.end(), top.observed.begin(), top.observed.end());
+}
+
+void AddSample(const SampleRun& sample, const std::string& before, RtlProject* project) {
+  if (sample.empty()) return;
+  for (auto& file : sample.Files()) project->others.push_back(std::move(file));
+  project->simulation_arguments =
+      before + (before.empty() ? "" : " ") + fmt::format("--sample {}", kSampleFolder);
+}
 
 StatusOr<fs::path> RtlLibrary() {
   const char* named = std::getenv("KILN_RTL");
@@ -292,6 +309,11 @@ StatusOr<ProjectFiles> FilesOf(const RtlProject& project) {
   files.emplace_back(kSettings, SettingsOf(project));
   files.insert(files.end(), project.others.begin(), project.others.end());
   files.emplace_back(kScript, ProjectScript(sources, project.top));
+  if (project.guide.has_value()) {
+    std::vector<std::string> names = {kReadme, kEmitted};
+    for (const auto& [name, text] : files) names.push_back(name);
+    files.emplace_back(kReadme, ReadmeOf(*project.guide, project.top, project.buses, names));
+  }
   return files;
 }
 

@@ -4,11 +4,15 @@
 #define KILN_HARDWARE_RTL_PROJECT_H_
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "kiln/hardware/axi_signals.h"
+#include "kiln/hardware/design_guide.h"
 #include "kiln/hardware/simulation_cache.h"
+#include "kiln/hardware/top_module.h"
 #include "kiln/support/status.h"
 
 namespace kiln::hardware {
@@ -29,7 +33,19 @@ struct RtlProject {
   std::vector<std::string> driver = {};
   std::string simulation_arguments;                         // arguments of `make sim`
   std::vector<std::pair<std::string, std::string>> others;  // name and text: images, headers
+  // Ports of the top, for the files that describe it to other tools. Empty: these are not written.
+  std::vector<Bus> buses;
+  std::vector<Signal> ports;  // without clock, reset and buses
+  // README.md is written from it. Absent: there is no README.md.
+  std::optional<DesignGuide> guide;
 };
+
+// Sets the top of a project, with its text and its ports.
+void SetTop(const TopModule& top, RtlProject* project);
+
+// Adds the sample to a project and sets the arguments of `make sim`: `--sample sample`, behind the
+// arguments `before`. Does nothing if the sample is empty.
+void AddSample(const SampleRun& sample, const std::string& before, RtlProject* project);
 
 // Returns the folder of the SystemVerilog library: $KILN_RTL, or rtl in the data folder of Kiln
 // (support/installation.h). Error: there is no library.
@@ -55,7 +71,7 @@ Status CheckRtlFolders(const std::filesystem::path& folder);
 // CheckRtlFolder; a path of the project exists and is not a regular file.
 //
 // The files: TOP.sv, filelist.f, Makefile (rtl/testbench/Makefile), design.mk, synth.ys
-// (synthesis_flow.h), waivers.vlt, rtl/ (flat), testbench/, and `others`.
+// (synthesis_flow.h), waivers.vlt, rtl/ (flat), testbench/, README.md, and `others`.
 Status WriteRtlProject(const RtlProject& project, const std::filesystem::path& folder);
 
 // Writes a further file, `name` below the project's folder, and adds it to the list of emitted

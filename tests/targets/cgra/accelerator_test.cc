@@ -62,7 +62,7 @@ class CgraEmitRtl : public testing::Test {
 TEST_F(CgraEmitRtl, WritesTheMachineAndTheFirstConfiguration) {
   const auto program = Compile(kNetwork);
   ASSERT_NE(program, nullptr);
-  ASSERT_EQ(accelerator_.EmitRtl(*program, folder_.path() / "design"), OkStatus());
+  ASSERT_EQ(accelerator_.EmitRtl(*program, {}, folder_.path() / "design"), OkStatus());
 
   // The machine has the parameters of the design point, and beats of 4 lanes.
   const std::string top = Text("kiln_accelerator.sv");
@@ -98,7 +98,7 @@ TEST_F(CgraEmitRtl, WritesTheMachineAndTheFirstConfiguration) {
 TEST_F(CgraEmitRtl, WritesTheMachineAloneForNetworksOfTheHost) {
   const auto program = Compile(kOnlyHost);
   ASSERT_NE(program, nullptr);
-  ASSERT_EQ(accelerator_.EmitRtl(*program, folder_.path() / "design"), OkStatus());
+  ASSERT_EQ(accelerator_.EmitRtl(*program, {}, folder_.path() / "design"), OkStatus());
   EXPECT_THAT(Text("kiln_accelerator.sv"), HasSubstr(".TILES(5)"));
   EXPECT_EQ(Text("program.txt"), program->Print());
   EXPECT_FALSE(Exists("configuration.json"));
@@ -109,7 +109,7 @@ TEST_F(CgraEmitRtl, RefusesProgramsOfOtherFamilies) {
   class Other final : public Program {
     std::string Print() const override { return "other"; }
   };
-  const Status status = accelerator_.EmitRtl(Other(), folder_.path() / "design");
+  const Status status = accelerator_.EmitRtl(Other(), {}, folder_.path() / "design");
   EXPECT_THAT(MessageOf(status), HasSubstr("five: the program was compiled for another family"));
   EXPECT_FALSE(Exists("kiln_accelerator.sv"));
 }
@@ -119,7 +119,7 @@ TEST_F(CgraEmitRtl, RefusesMachinesThatAreNotBuilt) {
   ASSERT_NE(program, nullptr);
   Config config = accelerator_.config();
   config.hop_cycles = 2;
-  const Status status = CgraAccelerator(config).EmitRtl(*program, folder_.path() / "design");
+  const Status status = CgraAccelerator(config).EmitRtl(*program, {}, folder_.path() / "design");
   // The program keeps the design point that it was compiled for; another one has no hardware.
   EXPECT_THAT(MessageOf(status), HasSubstr("hop_cycles"));
   EXPECT_FALSE(Exists("kiln_accelerator.sv"));

@@ -86,7 +86,8 @@ class MinimalAccelerator final : public Accelerator {
           return std::make_unique<Machine>(compiled, simulation.get(), options.level, rtl);
         });
   }
-  Status EmitRtl(const Program& program, const std::filesystem::path& folder) const override {
+  Status EmitRtl(const Program& program, const FolderContent&,
+                 const std::filesystem::path& folder) const override {
     return Emit(static_cast<const MinimalProgram&>(program), folder);
   }
   StatusOr<Cost> EstimateCost(int node_nm) const override {

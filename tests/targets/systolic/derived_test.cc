@@ -29,7 +29,7 @@ TEST_P(SystolicDerived, SizesAreTheRtls) {
   ASSERT_TRUE(config.ok()) << config.status();
   const Config& c = *config;
   hardware::Elaborated rtl;
-  rtl.Read(TopModule(c), {"kiln_systolic", "kiln_scale_ports"});
+  rtl.Read(hardware::SystemVerilogOf(TopOf(c)), {"kiln_systolic", "kiln_scale_ports"});
   if (HasFatalFailure()) return;
   const auto of = [&](const char* instance, const char* parameter) {
     return rtl.Parameter("kiln_systolic", instance, parameter);

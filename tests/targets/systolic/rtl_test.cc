@@ -68,7 +68,7 @@ TEST(SystolicRtl, TheFolderHasWhatTheDesignNeeds) {
   const auto program = CompilePool();
   ASSERT_NE(program, nullptr);
   const TemporaryFolder folder = *TemporaryFolder::Create("kiln-test");
-  ASSERT_EQ(EmitDesign(*program, folder.path()), OkStatus());
+  ASSERT_EQ(EmitDesign(*program, {}, {}, folder.path()), OkStatus());
   const auto text = [&](const char* name) { return ReadFile(folder.path() / name).value_or(""); };
   EXPECT_THAT(text("kiln_accelerator.sv"), HasSubstr(".ARRAY_COLUMNS(2)"));
   EXPECT_THAT(text("kiln_accelerator.sv"), HasSubstr(".VECTOR_FUNCTION_STAGES(2'b0)"));

@@ -170,7 +170,7 @@ TEST(SystolicStages, DesignPointsNameThem) {
   const std::string text = PrintConfig(*config);
   EXPECT_THAT(text, HasSubstr("vector_function_stages: [0, 3]\nvector_divide_stages: []\n"));
   EXPECT_EQ(PrintConfig(*ParseConfig(text, "again.yaml")), text);
-  const std::string top = TopModule(*config);
+  const std::string top = hardware::SystemVerilogOf(TopOf(*config));
   EXPECT_THAT(top, HasSubstr(".VECTOR_FUNCTION_STAGES(4'b1001)"));
   EXPECT_THAT(top, HasSubstr(".VECTOR_DIVIDE_STAGES(4'b0)"));
   EXPECT_THAT(PrintConfig(*ParseConfig(head, "x.yaml")), HasSubstr("vector_divide_stages: [3]\n"));

@@ -27,7 +27,8 @@ TEST_P(VtaDerived, SizesAreTheRtls) {
   ASSERT_TRUE(config.ok()) << config.status();
   const Config& c = *config;
   hardware::Elaborated rtl;
-  rtl.Read(TopModule(c), {"kiln_vta", "kiln_vta_reads", "kiln_vta_compute_stage"});
+  rtl.Read(hardware::SystemVerilogOf(TopOf(c)),
+           {"kiln_vta", "kiln_vta_reads", "kiln_vta_compute_stage"});
   if (HasFatalFailure()) return;
   const auto of = [&](const char* instance, const char* parameter) {
     return rtl.Parameter("kiln_vta", instance, parameter);

@@ -33,7 +33,7 @@ Config Small() {
 }
 
 TEST(VtaEmit, TheTopHasTheDesignPointsParameters) {
-  const std::string top = TopModule(Small());
+  const std::string top = hardware::SystemVerilogOf(TopOf(Small()));
   EXPECT_THAT(top, HasSubstr(".BLOCK_OUT(2)"));
   EXPECT_THAT(top, HasSubstr(".ACCUMULATOR_BUFFER_BYTES(128)"));
   EXPECT_THAT(top, HasSubstr(".ACCUMULATOR_BANKS(4)\n"));

@@ -4,7 +4,10 @@
 
 #include "kiln/targets/binary/accelerator.h"
 
+#include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "fmt/format.h"
 #include "kiln/quantise/recipe_names.h"
@@ -13,6 +16,9 @@
 #include "kiln/targets/binary/cost/cost.h"
 #include "kiln/targets/binary/cost/events.h"
 #include "kiln/targets/binary/emit/emit.h"
+#include "kiln/targets/binary/isa/stream.h"
+#include "kiln/targets/binary/run_network.h"
+#include "kiln/targets/binary/simulate/functional/functional.h"
 
 namespace kiln::binary {
 namespace {
@@ -40,18 +46,117 @@ NamedRecipe BinaryAccelerator::OwnRecipe() const {
   return {.name = "int4", .recipe = *RecipeByName("int4")};
 }
 
-Status BinaryAccelerator::EmitRtl(const Program& program,
+namespace {
+
+constexpr size_t kMostSampleBytes = size_t{4} << 20;
+
+// Records launches at the functional level until the sample has kMostSampleBytes bytes, at least
+// one. Sets `beats` to the beats that the machine sends.
+StatusOr<hardware::SampleRun> RecordSample(const NetworkProgram& program, const Batch& batch,
+                                           int64_t* beats, int64_t* launches) {
+  hardware::SampleRun sample;
+  if (batch.inputs.empty()) return sample;
+  sample.Split();
+  std::vector<int64_t> received;  // by stage: bytes of the launches before
+  const auto record = [&](size_t kernel, const BlockProgram& block,
+                          std::span<const int32_t> records, const StageResults& results) {
+    std::vector<uint8_t> stream;
+    AppendLoad(block, &stream);
+    AppendRun(block, records, &stream);
+    if (*launches > 0 && sample.bytes() + stream.size() > kMostSampleBytes) return false;
+    sample.Send(0, stream);
+    const int64_t beat = block.config.beat_bytes, bits = block.config.activation_bits;
+    for (size_t i = 0; i < block.stages.size(); ++i) {
+      const StageProgram& s = block.stages[i];
+      if (!s.emits) continue;
+      if (received.size() <= i) received.resize(i + 1, 0);
+      const auto stage = static_cast<int>(i);
+      const int64_t columns = block.config.columns(stage), pixel = 8 * beat * s.list;
+      std::vector<uint8_t> out;
+      for (size_t at = 0; at < results[i].size(); at += static_cast<size_t>(columns)) {
+        AppendResult(block.config, stage,
+                     std::span(results[i]).subspan(at, static_cast<size_t>(columns)), &out);
+      }
+      sample.Expect({.name = program.kernels()[kernel].name,
+                     .base = static_cast<uint64_t>(received[i]),
+                     .bits = static_cast<int>(bits),
+                     .is_signed = s.low < 0,
+                     .axes = {{"y", {{s.out_height, pixel * s.out_width}}},
+                              {"x", {{s.out_width, pixel}}},
+                              {"channel", {{columns, bits}, {s.list, 8 * beat}}}}},
+                    out, i);
+      received[i] += std::ssize(out);
+    }
+    *beats += BeatsOut(block);
+    ++*launches;
+    return true;
+  };
+  bool full = false;
+  const std::unique_ptr<TensorMachine> machine =
+      MakeNetworkMachine(program,
+                         [&](const KernelPlace& place, size_t launch,
+                             std::span<const int32_t> records, Trace*) -> StatusOr<StageResults> {
+                           const auto kernel = static_cast<size_t>(place.kernel);
+                           const BlockProgram& block = program.launches()[kernel][launch].program;
+                           FunctionalResult result = RunFunctional(block, records, {}, {});
+                           full = full || !record(kernel, block, records, result.results);
+                           return std::move(result.results);
+                         });
+  machine->Begin({.first = 0, .count = 1});
+  for (size_t i = 0; i < batch.inputs.size(); ++i)
+    KILN_RETURN_IF_ERROR(machine->Load(0, i, batch.inputs[i]));
+  KILN_RETURN_IF_ERROR(machine->Run().status());
+  return sample;
+}
+
+}  // namespace
+
+Status BinaryAccelerator::EmitRtl(const Program& program, const FolderContent& content,
                                   const std::filesystem::path& folder) const {
   KILN_ASSIGN_OR_RETURN(const NetworkProgram* own, OwnOf(program));
-  // The first launch is the example of `make sim`; a network may have none on the machine.
+  // The first launch is in the folder; a network may have none on the machine.
   hardware::RtlProject project = ProjectOf(config_);
-  for (const auto& launches : own->launches()) {
-    if (launches.empty()) continue;
-    project = ProjectOf(launches.front().program);
-    break;
+  int64_t launches = 0;
+  for (const auto& of_kernel : own->launches()) {
+    if (launches == 0 && !of_kernel.empty()) project = ProjectOf(of_kernel.front().program);
+    launches += std::ssize(of_kernel);
   }
   std::erase_if(project.others, [](const auto& file) { return file.first == "program.txt"; });
   project.others.emplace_back("program.txt", own->Print());
+  int64_t beats = 0, recorded = 0;
+  KILN_ASSIGN_OR_RETURN(const hardware::SampleRun sample,
+                        RecordSample(*own, content.sample, &beats, &recorded));
+  hardware::DesignGuide& guide = project.guide.emplace();
+  if (recorded > 0) {
+    AddSample(sample, fmt::format("--beats {}", beats), &project);
+    guide.sample =
+        fmt::format("The sample runs the first {} of {} launches of the network on one input.",
+                    recorded, launches);
+  }
+  guide.family = "binary";
+  guide.design_point = config_.name;
+  guide.network = content.network;
+  guide.figures = content.figures;
+  guide.start =
+      "The machine has no registers: everything enters as beats of the stream `in`. After reset, "
+      "send the\nbeats that load a program (`program.bin` holds the first one), then for each run "
+      "a "
+      "header and the\nrecords of all pixels, rows first. Results leave on `out`. Kiln's "
+      "docs/binary-machine.md describes\nheaders and records.";
+  guide.layout = fmt::format(
+      "A beat has {} bytes. A record has the codes of a pixel, {} bits each, the low bits of a "
+      "beat "
+      "first; a\nbeat holds {} codes. A beat of the results holds one code of each column of a "
+      "stage, and in its last\nbyte the number of the stage. `program.txt` lists the launches. The "
+      "host keeps the network's tensors\nand gathers what each launch reads.",
+      config_.beat_bytes, config_.activation_bits, config_.beat_codes());
+  guide.inputs = {{.name = "in",
+                   .bits = config_.activation_bits,
+                   .axes = {{"code", {{config_.beat_codes(), config_.activation_bits}}}},
+                   .format = fmt::format("{} bits", config_.activation_bits),
+                   .meaning = "codes of the launch's operands"}};
+  guide.files = {{"program.bin", "the beats that load the first launch's program"},
+                 {"example.bin", "the beats that load it and run it on made-up pixels"}};
   return hardware::WriteRtlProject(project, folder);
 }
 

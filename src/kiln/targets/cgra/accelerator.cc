@@ -4,14 +4,20 @@
 
 #include "kiln/targets/cgra/accelerator.h"
 
+#include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
+#include "fmt/format.h"
 #include "kiln/quantise/recipe_names.h"
 #include "kiln/targets/cgra/config/keys.h"
 #include "kiln/targets/cgra/cost/area_model.h"
 #include "kiln/targets/cgra/cost/cost.h"
 #include "kiln/targets/cgra/cost/events.h"
 #include "kiln/targets/cgra/emit/emit.h"
+#include "kiln/targets/cgra/run_network.h"
+#include "kiln/targets/cgra/simulate/functional/functional.h"
 
 namespace kiln::cgra {
 
@@ -32,20 +38,124 @@ std::vector<std::string> CgraAccelerator::WeightFormats() const {
 
 NamedRecipe CgraAccelerator::OwnRecipe() const { return {.name = "int8", .recipe = Int8Recipe()}; }
 
-Status CgraAccelerator::EmitRtl(const Program& program, const std::filesystem::path& folder) const {
+namespace {
+
+constexpr size_t kMostSampleBytes = size_t{4} << 20;
+
+// Records launches at the functional level until the sample has kMostSampleBytes bytes, of the last
+// launch only the runs that fit. Sets `beats` to the beats that the machine sends.
+StatusOr<hardware::SampleRun> RecordSample(const NetworkProgram& program, const Batch& batch,
+                                           int64_t* beats, int64_t* launches) {
+  hardware::SampleRun sample;
+  if (batch.inputs.empty()) return sample;
+  const Config& config = program.config();
+  const int64_t lanes = config.lanes;
+  bool full = false;
+  const auto record = [&](const KernelPlace& place, const Launch& launch,
+                          const LaunchStream& stream, std::span<const uint8_t> out) {
+    size_t runs = 0;
+    while (runs < stream.ends.size() &&
+           (runs == 0 || sample.bytes() + stream.ends[runs] <= kMostSampleBytes)) {
+      ++runs;
+    }
+    full = full || (*beats > 0 && sample.bytes() + stream.ends[runs - 1] > kMostSampleBytes);
+    if (full) return;
+    full = runs < stream.ends.size();
+    const int64_t threads = launch.threads - launch.first_sent, outputs = std::ssize(launch.drains),
+                  run_bits = 32 * lanes * outputs * threads;
+    sample.Send(0, std::span(stream.bytes).first(stream.ends[runs - 1]));
+    sample.Expect({.name = program.kernels()[static_cast<size_t>(place.kernel)].name,
+                   .base = static_cast<uint64_t>(*beats * 4 * lanes),
+                   .bits = 32,
+                   .axes = {{"run", {{static_cast<int64_t>(runs), run_bits}}},
+                            {"thread", {{threads, 32 * lanes * outputs}}},
+                            {"output", {{outputs, 32 * lanes}}},
+                            {"lane", {{lanes, 32}}}}},
+                  out);
+    *beats += static_cast<int64_t>(runs) * stream.beats_of_run;
+    ++*launches;
+  };
+  const std::unique_ptr<TensorMachine> machine = MakeNetworkMachine(
+      program,
+      [&](const KernelPlace& place, const Launch& launch, BufferContents* contents, Trace* trace) {
+        return RunByStream(
+            launch,
+            [&](const LaunchStream& stream, Trace*) -> StatusOr<std::vector<uint8_t>> {
+              KILN_ASSIGN_OR_RETURN(std::vector<uint8_t> out,
+                                    FunctionalMachine(config).Run(stream.bytes));
+              if (!full) record(place, launch, stream, out);
+              return out;
+            },
+            contents, trace);
+      });
+  machine->Begin({.first = 0, .count = 1});
+  for (size_t i = 0; i < batch.inputs.size(); ++i)
+    KILN_RETURN_IF_ERROR(machine->Load(0, i, batch.inputs[i]));
+  KILN_RETURN_IF_ERROR(machine->Run().status());
+  return sample;
+}
+
+}  // namespace
+
+Status CgraAccelerator::EmitRtl(const Program& program, const FolderContent& content,
+                                const std::filesystem::path& folder) const {
   KILN_ASSIGN_OR_RETURN(const NetworkProgram* compiled, OwnOf(program));
-  // The first configuration is the example of `make sim`; a network may have none on the machine.
+  // The first configuration is in the folder; a network may have none on the machine.
   const CgraProgram* first = nullptr;
+  int64_t launches = 0;
   for (const LoweredKernel& kernel : compiled->lowered()) {
-    if (first != nullptr) break;
-    if (!kernel.machine.has_value() || kernel.machine->launches.empty()) continue;
-    first = &kernel.machine->launches.front().mapped->program;
+    if (!kernel.machine.has_value()) continue;
+    for (const Launch& launch : kernel.machine->launches) {
+      if (first == nullptr) first = &launch.mapped->program;
+      ++launches;
+    }
   }
   KILN_ASSIGN_OR_RETURN(hardware::RtlProject project, first != nullptr
                                                           ? ProjectOf(*first, MakeExample(*first))
                                                           : ProjectOf(config_));
   std::erase_if(project.others, [](const auto& file) { return file.first == "program.txt"; });
   project.others.emplace_back("program.txt", compiled->Print());
+  int64_t beats = 0, recorded = 0;
+  KILN_ASSIGN_OR_RETURN(const hardware::SampleRun sample,
+                        RecordSample(*compiled, content.sample, &beats, &recorded));
+  hardware::DesignGuide& guide = project.guide.emplace();
+  if (recorded > 0) {
+    AddSample(sample, fmt::format("--beats {}", beats), &project);
+    guide.sample = fmt::format(
+        "The sample runs the first {} of {} launches of the network on one "
+        "input (of the last one maybe\nnot all runs).",
+        recorded, launches);
+  }
+  guide.family = "cgra";
+  guide.design_point = config_.name;
+  guide.network = content.network;
+  guide.figures = content.figures;
+  guide.start =
+      "The machine has no registers: everything enters as beats of the stream `in`. After reset, "
+      "send the\nbeats that load a configuration (`configuration.bin` holds the first one), then "
+      "for each run a header\nand the data of its threads. Results leave on `out`, thread by "
+      "thread "
+      "in order. Kiln's\ndocs/cgra-machine.md describes the headers.";
+  guide.layout = fmt::format(
+      "A beat has {} lanes of 32 bits, signed and little-endian, lane 0 first. A run sends, for "
+      "each "
+      "thread,\none beat per input of the graph, and receives one beat per output. `program.txt` "
+      "lists the launches.\nThe host keeps the network's tensors and gathers what each launch "
+      "reads.",
+      config_.lanes);
+  guide.inputs = {{.name = "in",
+                   .bits = 32,
+                   .axes = {{"lane", {{config_.lanes, 32}}}},
+                   .format = "int32",
+                   .meaning = "codes or sums of the launch's operands"}};
+  guide.outputs = {{.name = "out",
+                    .bits = 32,
+                    .axes = {{"lane", {{config_.lanes, 32}}}},
+                    .format = "int32",
+                    .meaning = "codes or sums of the launch's results"}};
+  guide.files = {{"configuration.json", "the first configuration, field by field"},
+                 {"configuration.bin", "the beats that load it"},
+                 {"example.bin", "the beats that load it and run a few threads on made-up data"}};
   return hardware::WriteRtlProject(project, folder);
 }
 

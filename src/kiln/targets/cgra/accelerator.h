@@ -26,7 +26,8 @@ class CgraAccelerator final : public NetworkAccelerator<Config, NetworkProgram> 
   std::vector<std::string> ActivationFormats() const override;
   std::vector<std::string> WeightFormats() const override;
   NamedRecipe OwnRecipe() const override;
-  Status EmitRtl(const Program& program, const std::filesystem::path& folder) const override;
+  Status EmitRtl(const Program& program, const FolderContent& content,
+                 const std::filesystem::path& folder) const override;
   StatusOr<Cost> EstimateCost(int node_nm) const override;
   StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const override;
   // A product of 32 bits in every lane of every tile.

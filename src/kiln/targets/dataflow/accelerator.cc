@@ -4,6 +4,10 @@
 #include "kiln/targets/dataflow/accelerator.h"
 
 #include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "fmt/format.h"
 #include "kiln/quantise/recipe_names.h"
@@ -13,6 +17,8 @@
 #include "kiln/targets/dataflow/cost/cost.h"
 #include "kiln/targets/dataflow/cost/events.h"
 #include "kiln/targets/dataflow/emit/emit.h"
+#include "kiln/targets/dataflow/run_network.h"
+#include "kiln/targets/dataflow/simulate/functional/functional.h"
 #include "kiln/targets/interface/family.h"
 
 namespace kiln::dataflow {
@@ -48,14 +54,157 @@ NamedRecipe DataflowAccelerator::OwnRecipe() const {
   return {.name = "int8", .recipe = Int8Recipe()};
 }
 
-Status DataflowAccelerator::EmitRtl(const Program& program,
+namespace {
+
+// Returns where the codes of an image are in a stream.
+hardware::PlacedTensor PlaceOf(const std::string& name, const Channel& channel) {
+  const int64_t beat = 8 * BytesOfBeat(channel), pixel = beat * channel.words_per_pixel();
+  return {.name = name,
+          .bits = channel.type.bits,
+          .is_signed = channel.type.is_signed,
+          .axes = {{"y", {{channel.map.height, pixel * channel.map.width}}},
+                   {"x", {{channel.map.width, pixel}}},
+                   {"channel",
+                    {{channel.lanes, channel.type.bits}, {channel.words_per_pixel(), beat}}}},
+          .format = fmt::format("{}int{}", channel.type.is_signed ? "" : "u", channel.type.bits)};
+}
+
+// Returns the streams of a pipeline in one direction.
+std::vector<hardware::PlacedTensor> PlacesOf(const Pipeline& pipeline, StageKind kind) {
+  std::vector<hardware::PlacedTensor> places;
+  for (const int s : pipeline.Find(kind)) {
+    const Stage& stage = pipeline.stages[static_cast<size_t>(s)];
+    const bool in = kind == StageKind::kSource;
+    places.push_back(PlaceOf(fmt::format("{}{}", in ? "in" : "out", places.size()),
+                             in ? pipeline.output(stage) : pipeline.input(stage)));
+  }
+  return places;
+}
+
+// Adds to each stream the tensor of the network that it carries, and what its codes mean.
+void NameTensors(const DataflowProgram& program, size_t segment, hardware::DesignGuide* guide) {
+  const Lowered& network = program.network();
+  const auto name = [](const std::vector<HostTensor>& tensors, const std::vector<int>& maps,
+                       std::vector<hardware::PlacedTensor>* places) {
+    for (size_t i = 0; i < maps.size(); ++i) {
+      const auto tensor = std::ranges::find(tensors, maps[i],
+                                            [](const HostTensor& from) { return from.place.map; });
+      if (tensor == tensors.end()) {
+        (*places)[i].meaning = "a tensor of another segment";
+        continue;
+      }
+      (*places)[i].meaning = "`" + hardware::SampleName(tensor->value->name()) + "`";
+      const auto& annotation = tensor->value->quantisation();
+      if (tensor->line.has_value()) {
+        (*places)[i].meaning += ", value = scale of the channel * sum + offset";
+      } else if (annotation.has_value() && annotation->scales.size() == 1) {
+        const int64_t zero = annotation->zero_points.empty() ? 0 : annotation->zero_points[0];
+        (*places)[i].meaning +=
+            fmt::format(", value = {} * (code - {})", annotation->scales[0], zero);
+      }
+    }
+  };
+  for (const NetworkStep& step : network.steps) {
+    if (step.host.has_value() || step.segment != static_cast<int>(segment)) continue;
+    name(step.sends, SourceMaps(network, step.segment), &guide->inputs);
+    name(step.receives, SinkMaps(network, step.segment), &guide->outputs);
+  }
+}
+
+// Returns the samples of all segments; none if the batch has no inputs.
+StatusOr<std::vector<hardware::SampleRun>> RecordSamples(const DataflowProgram& program,
+                                                         const Batch& batch) {
+  std::vector<hardware::SampleRun> samples(program.segments().size());
+  if (batch.inputs.empty()) return samples;
+  const std::unique_ptr<TensorMachine> machine = MakeNetworkMachine(
+      program,
+      [&](size_t segment, const std::vector<std::vector<int64_t>>& inputs,
+          Trace*) -> StatusOr<std::vector<std::vector<int64_t>>> {
+        const Pipeline& pipeline = program.segments()[segment].pipeline;
+        std::vector<std::vector<int64_t>> outputs = FunctionalPipeline(pipeline).Run(inputs);
+        hardware::SampleRun& sample = samples[segment];
+        size_t number = 0;
+        for (const int s : pipeline.Find(StageKind::kSource)) {
+          const Stage& stage = pipeline.stages[static_cast<size_t>(s)];
+          sample.Send(number, BeatsOf(pipeline.output(stage), inputs[number]));
+          ++number;
+        }
+        number = 0;
+        const std::vector<hardware::PlacedTensor> places = PlacesOf(pipeline, StageKind::kSink);
+        for (const int s : pipeline.Find(StageKind::kSink)) {
+          const Stage& stage = pipeline.stages[static_cast<size_t>(s)];
+          sample.Expect(places[number], BeatsOf(pipeline.input(stage), outputs[number]), number);
+          ++number;
+        }
+        return outputs;
+      });
+  machine->Begin({.first = 0, .count = 1});
+  for (size_t i = 0; i < batch.inputs.size(); ++i)
+    KILN_RETURN_IF_ERROR(machine->Load(0, i, batch.inputs[i]));
+  KILN_RETURN_IF_ERROR(machine->Run().status());
+  return samples;
+}
+
+std::string StartOf(const Pipeline& pipeline) {
+  const std::vector<int> ports = pipeline.Find(StageKind::kWeightStream);
+  std::string text;
+  if (!ports.empty()) {
+    text =
+        "1. Reset the machine. Load `weights.bin` into memory, at any address that is a multiple "
+        "of 4096.\n2. Over `control`, write the address of each port's weights to its base "
+        "address register:\n\n   | port | registers (low, high) | offset in `weights.bin` "
+        "|\n   |---|---|---|\n";
+    for (size_t i = 0; i < ports.size(); ++i) {
+      text +=
+          fmt::format("   | `weights{}` | 0x{:x}, 0x{:x} | {} |\n", i, 0x100 + 8 * i, 0x104 + 8 * i,
+                      pipeline.stages[static_cast<size_t>(ports[i])].base_address);
+    }
+    text += "\n3. Write 1 to register 0x008 (run).\n4. Send";
+  } else {
+    text = "1. Reset the machine. It runs from then on.\n2. Send";
+  }
+  return text +
+         " the beats of an image on every stream in, and take the beats of every stream out. "
+         "The next\n   image may follow at once.\n\nKiln's docs/dataflow-machine.md "
+         "describes the registers and the order of codes.";
+}
+
+}  // namespace
+
+Status DataflowAccelerator::EmitRtl(const Program& program, const FolderContent& content,
                                     const std::filesystem::path& folder) const {
   KILN_ASSIGN_OR_RETURN(const DataflowProgram* compiled, OwnOf(program));
   const auto& segments = compiled->segments();
+  KILN_ASSIGN_OR_RETURN(const std::vector<hardware::SampleRun> samples,
+                        RecordSamples(*compiled, content.sample));
   for (size_t i = 0; i < segments.size(); ++i) {
     const auto to = segments.size() == 1 ? folder : folder / fmt::format("segment{}", i);
-    hardware::RtlProject project = ProjectOf(segments[i].pipeline, EmitOptionsOf(config_));
+    const Pipeline& pipeline = segments[i].pipeline;
+    hardware::RtlProject project = ProjectOf(pipeline, EmitOptionsOf(config_));
     project.others.emplace_back("design.yaml", PrintConfig(config_));
+    AddSample(samples[i], "", &project);
+    hardware::DesignGuide& guide = project.guide.emplace();
+    guide.family = "dataflow";
+    guide.design_point = config_.name;
+    guide.network = content.network;
+    guide.figures = content.figures;
+    guide.start = StartOf(pipeline);
+    guide.inputs = PlacesOf(pipeline, StageKind::kSource);
+    guide.outputs = PlacesOf(pipeline, StageKind::kSink);
+    guide.layout =
+        "Positions count the bytes of a stream from the first one of an image. A beat "
+        "holds a word of\nconsecutive channels, the first one in the lowest bits.";
+    NameTensors(*compiled, i, &guide);
+    if (!samples[i].empty()) {
+      guide.sample = segments.size() == 1
+                         ? "The sample runs one input through the whole network."
+                         : fmt::format(
+                               "The sample runs segment {} of {} on one input of the "
+                               "network.",
+                               i, segments.size());
+    }
+    guide.files = {{"pipeline.txt", "the stages and channels of the machine"},
+                   {"weights.bin", "the weights that the machine reads from memory"}};
     KILN_RETURN_IF_ERROR(hardware::WriteRtlProject(project, to));
   }
   return OkStatus();

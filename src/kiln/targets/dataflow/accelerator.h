@@ -25,7 +25,8 @@ class DataflowAccelerator final : public NetworkAccelerator<Config, DataflowProg
   std::vector<std::string> ActivationFormats() const override;
   std::vector<std::string> WeightFormats() const override;
   NamedRecipe OwnRecipe() const override;
-  Status EmitRtl(const Program& program, const std::filesystem::path& folder) const override;
+  Status EmitRtl(const Program& program, const FolderContent& content,
+                 const std::filesystem::path& folder) const override;
   StatusOr<Cost> EstimateCost(int node_nm) const override;
   StatusOr<Cost> EstimateProgramCost(const Program& program, int node_nm) const override;
   StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const override;

@@ -102,6 +102,15 @@ struct RunResult {
   std::vector<int64_t> cycles_per_image;
 };
 
+// What an emitted folder holds beside the machine and its program.
+struct FolderContent {
+  std::string network;  // the name of the network for the README
+  // One image. The folder gets it as the input of `make sim`, with the output that the functional
+  // level computes. Without inputs, the folder has no such sample.
+  Batch sample;
+  std::string figures;  // Markdown for the README: clock, speed, area, energy. May be empty.
+};
+
 // The result of Accelerator::RecordDifference.
 struct Waveform {
   bool recorded = false;  // false: the levels agree
@@ -164,9 +173,11 @@ class Accelerator {
   // number, shape or element type does not match the graph's; failures of the simulation.
   virtual StatusOr<RunResult> Run(const Program& program, const Batch& batch,
                                   const RunOptions& options) const = 0;
-  // Writes SystemVerilog, memory images, a file list and a Makefile to `folder`. Errors:
-  // Unimplemented if the family has no RTL; files that cannot be written.
-  virtual Status EmitRtl(const Program& program, const std::filesystem::path& folder) const = 0;
+  // Writes SystemVerilog, memory images, a file list, a Makefile, a README and the sample of
+  // `content` to `folder`. Errors: Unimplemented if the family has no RTL; a sample that does not
+  // fit the program; files that cannot be written.
+  virtual Status EmitRtl(const Program& program, const FolderContent& content,
+                         const std::filesystem::path& folder) const = 0;
   // Returns the cost of the design point at a CMOS node of hardware/technology.h. Error: no such
   // node.
   virtual StatusOr<Cost> EstimateCost(int node_nm) const = 0;

@@ -14,9 +14,8 @@ namespace kiln {
 
 void SetStreamTop(std::string_view module, const std::vector<hardware::RtlParameter>& parameters,
                   int in_bytes, int out_bytes, hardware::RtlProject* project) {
-  project->top = "kiln_accelerator";
   project->testbench = {"kiln_stream_testbench.cc", "kiln_simulate_options.h",
-                        "kiln_simulate_wave.h", "kiln_axi_memory.h"};
+                        "kiln_simulate_sample.h", "kiln_simulate_wave.h", "kiln_axi_memory.h"};
   hardware::TopModule top;
   top.comment = "The accelerator: one stream in, one out.";
   top.buses = {{"in", hardware::AxiStreamSinkSignals(in_bytes, /*packets=*/false)},
@@ -28,7 +27,7 @@ void SetStreamTop(std::string_view module, const std::vector<hardware::RtlParame
        .parameters = {{"WIDTH", fmt::format("{}", 8 * out_bytes)}},
        .connections = {{"valid", "out_tvalid"}, {"ready", "out_tready"}, {"payload", "out_tdata"}},
        .only_in_simulation = true}};
-  project->top_text += hardware::SystemVerilogOf(top);
+  SetTop(top, project);
   project->others.emplace_back(
       "design.h",
       fmt::format("namespace kiln_design {{\nconstexpr int kInBytes = {}, kOutBytes = {};\n}}\n",

@@ -17,6 +17,7 @@
 #include "kiln/targets/systolic/cost/events.h"
 #include "kiln/targets/systolic/emit/emit.h"
 #include "kiln/targets/systolic/isa/program.h"
+#include "kiln/targets/systolic/record_sample.h"
 #include "kiln/targets/systolic/simulate/cycle/cycle.h"
 #include "kiln/targets/systolic/simulate/functional/functional.h"
 #include "kiln/targets/systolic/simulate/rtl/rtl.h"
@@ -195,13 +196,14 @@ StatusOr<RunResult> SystolicAccelerator::Run(const Program& program, const Batch
   return RunTail(program, batch, std::move(result));
 }
 
-Status SystolicAccelerator::EmitRtl(const Program& program,
+Status SystolicAccelerator::EmitRtl(const Program& program, const FolderContent& content,
                                     const std::filesystem::path& folder) const {
   const auto* systolic = dynamic_cast<const SystolicProgram*>(&program);
   if (systolic == nullptr)
     return ErrorAt("", name(), "the program was compiled for another family",
                    "compile it for this one");
-  return EmitDesign(*systolic, folder);
+  KILN_ASSIGN_OR_RETURN(const hardware::SampleRun sample, RecordSample(*systolic, content.sample));
+  return EmitDesign(*systolic, content, sample, folder);
 }
 
 StatusOr<Waveform> SystolicAccelerator::RecordDifference(const Program& program, const Batch& batch,

@@ -37,7 +37,8 @@ class SystolicAccelerator final : public Accelerator {
                                              const CompileOptions& options) const override;
   StatusOr<RunResult> Run(const Program& program, const Batch& batch,
                           const RunOptions& options) const override;
-  Status EmitRtl(const Program& program, const std::filesystem::path& folder) const override;
+  Status EmitRtl(const Program& program, const FolderContent& content,
+                 const std::filesystem::path& folder) const override;
   StatusOr<Waveform> RecordDifference(const Program& program, const Batch& batch,
                                       const RtlOptions& options,
                                       const std::filesystem::path& file) const override;

@@ -14,7 +14,7 @@
 #include "kiln/targets/vta/config/keys.h"
 #include "kiln/targets/vta/cost/area_model.h"
 #include "kiln/targets/vta/cost/cost.h"
-#include "kiln/targets/vta/emit/emit.h"
+#include "kiln/targets/vta/run/emit_network.h"
 #include "kiln/targets/vta/run/run_network.h"
 #include "kiln/targets/vta/run/waveform.h"
 
@@ -94,13 +94,14 @@ StatusOr<RunResult> VtaAccelerator::Run(const Program& program, const Batch& bat
   return RunTail(program, batch, std::move(result));
 }
 
-Status VtaAccelerator::EmitRtl(const Program& program, const std::filesystem::path& folder) const {
+Status VtaAccelerator::EmitRtl(const Program& program, const FolderContent& content,
+                               const std::filesystem::path& folder) const {
   const auto* compiled = dynamic_cast<const VtaProgram*>(&program);
   if (compiled == nullptr) {
     return ErrorAt("", name(), "the program was compiled for another family",
                    "compile it for this one");
   }
-  return EmitVta(LaunchesOf(*compiled), folder);
+  return EmitNetwork(*compiled, content, folder);
 }
 
 StatusOr<Waveform> VtaAccelerator::RecordDifference(const Program& program, const Batch& batch,

@@ -423,7 +423,7 @@ const Channel& FirstOf(const Pipeline& pipeline, StageKind kind) {
   return kind == StageKind::kSource ? pipeline.output(stage) : pipeline.input(stage);
 }
 
-std::string TopText(const Pipeline& pipeline, const EmitOptions& options) {
+hardware::TopModule TopOf(const Pipeline& pipeline, const EmitOptions& options) {
   hardware::TopModule top;
   const auto channels = static_cast<int>(pipeline.channels.size());
   top.comment = fmt::format(
@@ -496,7 +496,7 @@ std::string TopText(const Pipeline& pipeline, const EmitOptions& options) {
                                               fmt::format("control_{}", signal.name));
   }
   top.instances.insert(top.instances.end(), checkers.begin(), checkers.end());
-  return SystemVerilogOf(top);
+  return top;
 }
 
 std::string DesignHeader(const Pipeline& pipeline, const EmitOptions& options) {
@@ -520,16 +520,23 @@ std::string DesignHeader(const Pipeline& pipeline, const EmitOptions& options) {
   }
   // A weight stream reads ahead: no number of words is its end.
   std::vector<int64_t> words;
-  for (const Channel& c : pipeline.channels)
+  std::vector<std::string> names;
+  for (const Channel& c : pipeline.channels) {
     words.push_back(pipeline.HoldsWeights(c) ? 0 : c.words());
+    names.push_back(fmt::format("\"{}_to_{}\"", pipeline.stages[static_cast<size_t>(c.from)].name,
+                                pipeline.stages[static_cast<size_t>(c.to)].name));
+  }
   return fmt::format(
       "// Of the design '{}', for the testbench: its streams (name, bytes of a beat, beats of an\n"
       "// image), its ports for weights (name, bytes of a beat, base address in weights.bin,\n"
-      "// latency of the memory in cycles), and the words of an image in each of its channels.\n"
+      "// latency of the memory in cycles), the words of an image in each of its channels, and "
+      "the\n"
+      "// channels' names.\n"
       "#define KILN_INPUTS(STREAM){}\n#define KILN_OUTPUTS(STREAM){}\n"
       "#define KILN_WEIGHTS(PORT){}\n"
-      "#define KILN_CHANNEL_WORDS {}\n",
-      options.name, in, out, weights, fmt::join(words, ", "));
+      "#define KILN_CHANNEL_WORDS {}\n"
+      "#define KILN_CHANNEL_NAMES {}\n",
+      options.name, in, out, weights, fmt::join(words, ", "), fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -590,11 +597,10 @@ std::vector<uint8_t> WeightMemoryOf(const Pipeline& pipeline) {
 
 hardware::RtlProject ProjectOf(const Pipeline& pipeline, const EmitOptions& options) {
   hardware::RtlProject project;
-  project.top = "kiln_accelerator";
-  project.top_text = TopText(pipeline, options);
+  SetTop(TopOf(pipeline, options), &project);
   project.modules.emplace_back("kiln_dataflow_network", NetworkModule(pipeline, options).Text());
   project.testbench = {"kiln_dataflow_testbench.cc", "kiln_simulate_options.h",
-                       "kiln_axi_memory.h"};
+                       "kiln_simulate_sample.h", "kiln_axi_memory.h"};
   project.others.emplace_back("design.h", DesignHeader(pipeline, options));
   project.others.emplace_back("pipeline.txt", PrintPipeline(pipeline));
   const auto streams = static_cast<int>(pipeline.Find(StageKind::kWeightStream).size());

@@ -1,7 +1,9 @@
 // Generates the files of an emitted design: top module, memory image, testbench settings.
 #include "kiln/targets/systolic/emit/emit.h"
 
+#include <cstdlib>
 #include <span>
+#include <utility>
 
 #include "fmt/format.h"
 #include "kiln/hardware/axi_signals.h"
@@ -91,7 +93,7 @@ std::optional<FormatFault> FindRtlFault(const Config& c) {
   return std::nullopt;
 }
 
-std::string TopModule(const Config& config) {
+hardware::TopModule TopOf(const Config& config) {
   hardware::TopModule top;
   top.comment = fmt::format(
       "The accelerator '{}': the systolic machine of rtl/systolic with this design point's "
@@ -122,7 +124,7 @@ std::string TopModule(const Config& config) {
       "For testbenches: whether a program runs, and how many of its instructions are finished, "
       "modulo 2^16.";
   top.observed = {{true, 1, "running"}, {true, 16, "finished"}};
-  return SystemVerilogOf(top);
+  return top;
 }
 
 ProgramImage ProgramImageOf(const SystolicProgram& program) {
@@ -145,12 +147,12 @@ StatusOr<hardware::RtlProject> MachineProject(const Config& config) {
                          fault->remedy);
   }
   hardware::RtlProject project;
-  project.top = "kiln_accelerator";
-  project.top_text = TopModule(config);
+  SetTop(TopOf(config), &project);
   project.testbench = {"kiln_systolic_testbench.cc", "kiln_systolic_bench.h",
                        "kiln_systolic_registers.h",  "kiln_axi_lite.h",
                        "kiln_axi_memory.h",          "kiln_simulate_options.h",
-                       "kiln_simulate_session.h",    "kiln_simulate_wave.h"};
+                       "kiln_simulate_sample.h",     "kiln_simulate_session.h",
+                       "kiln_simulate_wave.h"};
   project.others = {{"design.yaml", PrintConfig(config)}, {"design.h", DesignHeader(config)}};
   return project;
 }
@@ -171,14 +173,137 @@ StatusOr<hardware::RtlProject> DesignProject(const SystolicProgram& program) {
   return project;
 }
 
+namespace {
+
+std::string FormatOf(const Binding& b) {
+  const Encoding& e = b.encoding;
+  std::string text = e.format.name;
+  if (IsInteger(e.element)) {
+    text = e.element == Element::kInt32   ? "int32"
+           : e.element == Element::kInt16 ? "int16"
+           : e.element == Element::kUint8 ? "uint8"
+                                          : "int8";
+  }
+  return text.empty() ? "fp32" : text;
+}
+
+std::string MeaningOf(const Binding& b) {
+  const Encoding& e = b.encoding;
+  if (!b.holds_codes()) return "the value";
+  if (e.blocked()) return "value = number * scale of its block";
+  if (!IsInteger(e.element)) return fmt::format("value = {} * number", e.scale);
+  return fmt::format("value = {} * (code - {}), codes {} to {}", e.scale, e.zero_point, e.low,
+                     e.high);
+}
+
+// Returns a tensor's axes by strides in bytes. An axis whose stride is negative runs the other way
+// from its last element, to which `base` moves.
+std::vector<hardware::PlacedAxis> AxesFrom(std::span<const int64_t> shape,
+                                           std::span<const int64_t> strides, uint64_t* base) {
+  std::vector<int64_t> bits;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    bits.push_back(8 * std::abs(strides[i]));
+    if (strides[i] < 0) *base -= static_cast<uint64_t>(-strides[i] * (shape[i] - 1));
+  }
+  std::vector<hardware::PlacedAxis> axes = hardware::AxesOf(shape, bits);
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (strides[i] < 0) axes[i].name = "reversed";
+  }
+  return axes;
+}
+
+// Returns how software starts the programs of a network.
+std::string StartOf(const SystolicProgram& program, const ProgramImage& image) {
+  std::string text = fmt::format(
+      "1. Reset the machine. Load `memory.hex` into memory: 16-byte words, most significant byte "
+      "first.\n   Addresses 0x0 to 0x{:x} belong to the machine; bytes that no file sets are 0.\n"
+      "2. Write the inputs.\n",
+      image.memory_bytes - 1);
+  int number = 3;
+  size_t next = 0;
+  for (const Step& step : program.steps()) {
+    if (step.kind == Step::Kind::kHost) {
+      const HostStep& host = program.host_steps()[static_cast<size_t>(step.begin)];
+      text += fmt::format(
+          "{}. Compute `{}` on the host: it reads and writes memory.\n", number++,
+          hardware::SampleName(program.kernels()[static_cast<size_t>(host.kernel)].name));
+      continue;
+    }
+    const uint64_t address = image.addresses[next++];
+    text += fmt::format(
+        "{}. Over `control`, write 0x{:x} to PROGRAM_ADDRESS (0x020) and 0x{:x} to its high half "
+        "(0x024),\n   then 1 to CONTROL (0x008). Wait until bit 0 (busy) of STATUS (0x00c) is 0, "
+        "or "
+        "for `irq`.\n   Bit 1 says that the run is done; after bit 2 (error), read ERROR_CODE "
+        "(0x018).\n",
+        number++, address & 0xffffffff, address >> 32);
+  }
+  return text + fmt::format(
+                    "{}. Read the outputs.\n\nKiln's docs/rtl.md describes all registers, "
+                    "errors and counters.",
+                    number);
+}
+
+}  // namespace
+
+std::vector<hardware::PlacedTensor> PlacesOf(const Binding& b) {
+  const Encoding& e = b.encoding;
+  const std::vector<int64_t> shape(b.shape.dims().begin(), b.shape.dims().end());
+  const bool integer = IsInteger(e.element) || (e.format.is_integer() && !e.is_float());
+  std::vector<hardware::PlacedTensor> places = {
+      {.name = b.name,
+       .base = b.base,
+       .bits = 8 * e.bytes,
+       .is_signed = e.element != Element::kUint8 && (e.format.name.empty() || e.format.is_signed),
+       .is_number = integer,
+       .axes = {},
+       .format = FormatOf(b),
+       .meaning = MeaningOf(b)}};
+  places[0].axes = AxesFrom(shape, b.strides, &places[0].base);
+  if (!e.blocked()) return places;
+  std::vector<int64_t> blocks = shape;
+  int64_t& along = blocks[static_cast<size_t>(b.scale_axis)];
+  along = CeilDivide(along, e.block_size);
+  places.push_back({.name = b.name + ":scales",
+                    .base = b.scale_base,
+                    .bits = 8 * e.scale_format.bytes(),
+                    .is_number = false,
+                    .axes = {},
+                    .format = e.scale_format.name,
+                    .meaning = fmt::format("scales of blocks of {} elements along axis {}",
+                                           e.block_size, b.scale_axis)});
+  places[1].axes = AxesFrom(blocks, b.scale_strides, &places[1].base);
+  return places;
+}
+
 Status EmitMachine(const Config& config, const std::filesystem::path& folder) {
   KILN_ASSIGN_OR_RETURN(const hardware::RtlProject project, MachineProject(config));
   return hardware::WriteRtlProject(project, folder);
 }
 
-Status EmitDesign(const SystolicProgram& program, const std::filesystem::path& folder) {
+Status EmitDesign(const SystolicProgram& program, const FolderContent& content,
+                  const hardware::SampleRun& sample, const std::filesystem::path& folder) {
   KILN_ASSIGN_OR_RETURN(hardware::RtlProject project, DesignProject(program));
-  AddDriverTo(program, {}, &project);
+  AddSample(sample, "--memory memory.hex", &project);
+  AddDriverTo(program, sample, &project);
+  hardware::DesignGuide& guide = project.guide.emplace();
+  guide.family = "systolic";
+  guide.design_point = program.config().name;
+  guide.network = content.network;
+  guide.figures = content.figures;
+  guide.start = StartOf(program, ProgramImageOf(program));
+  for (const auto& [bindings, places] :
+       {std::pair{&program.inputs(), &guide.inputs}, {&program.outputs(), &guide.outputs}}) {
+    for (const Binding& binding : *bindings) {
+      for (hardware::PlacedTensor& place : PlacesOf(binding)) places->push_back(std::move(place));
+    }
+  }
+  if (!sample.empty()) {
+    guide.sample =
+        "The sample runs one input through the whole network. Results of the host's "
+        "kernels, if there are any, come\nfrom the sample.";
+  }
+  guide.files = {{"memory.hex", "constants and programs, for `$readmemh` with words of 16 bytes"}};
   return hardware::WriteRtlProject(project, folder);
 }
 

@@ -11,7 +11,10 @@
 #include <vector>
 
 #include "kiln/hardware/rtl_project.h"
+#include "kiln/hardware/sample_run.h"
+#include "kiln/hardware/top_module.h"
 #include "kiln/support/status.h"
+#include "kiln/targets/interface/accelerator.h"
 #include "kiln/targets/systolic/config/config.h"
 #include "kiln/targets/systolic/isa/program.h"
 
@@ -21,10 +24,10 @@ namespace kiln::systolic {
 // supports the design point.
 std::optional<FormatFault> FindRtlFault(const Config& config);
 
-// Returns the text of the top module, kiln_accelerator. Its ports are clock, reset, the AXI4 buses
+// Returns the top module, kiln_accelerator. Its ports are clock, reset, the AXI4 buses
 // program, input, weight, operand (read) and output (write), the AXI4-Lite bus control, and the
 // interrupt; `running` and `finished` are for testbenches.
-std::string TopModule(const Config& config);
+hardware::TopModule TopOf(const Config& config);
 
 // The programs of a network in memory, after all other data: one for each step of kind
 // kInstructions, in order.
@@ -47,7 +50,13 @@ Status EmitMachine(const Config& config, const std::filesystem::path& folder);
 
 // Writes the folder. Files whose content would not change are left untouched. Errors: UnsupportedAt
 // if the RTL lacks something; a folder that cannot be written.
-Status EmitDesign(const SystolicProgram& program, const std::filesystem::path& folder);
+//   content  the names and figures for the README
+//   sample   the steps of `make sim` on the program's memory image; may be empty
+Status EmitDesign(const SystolicProgram& program, const FolderContent& content,
+                  const hardware::SampleRun& sample, const std::filesystem::path& folder);
+
+// Returns where a binding's codes are: one tensor, and another one for block scales, if it has any.
+std::vector<hardware::PlacedTensor> PlacesOf(const Binding& binding);
 
 }  // namespace kiln::systolic
 

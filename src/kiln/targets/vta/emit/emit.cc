@@ -12,6 +12,7 @@
 #include "kiln/targets/vta/config/derived.h"
 #include "kiln/targets/vta/config/keys.h"
 #include "kiln/targets/vta/emit/driver.h"
+#include "kiln/targets/vta/isa/counters.h"
 #include "kiln/targets/vta/isa/isa.h"
 #include "kiln/targets/vta/isa/memory.h"
 
@@ -19,20 +20,25 @@ namespace kiln::vta {
 namespace {
 
 std::string DesignHeader(const Config& c) {
+  std::string names;
+  for (const CounterInfo& counter : CounterTable())
+    names += fmt::format("    \"{}.{}\",\n", counter.unit, counter.name);
   return fmt::format(
       "// Of the design point '{}', for the testbench.\n"
       "#ifndef KILN_DESIGN_H_\n#define KILN_DESIGN_H_\n\n"
       "namespace kiln_design {{\n\n"
       "constexpr unsigned kPortBytes = {};\n"
       "// Of an ideal memory behind the port, from an address to its first beat.\n"
-      "constexpr unsigned kMemoryLatency = {};\n\n"
+      "constexpr unsigned kMemoryLatency = {};\n"
+      "// The counters, in the order of the registers.\n"
+      "constexpr const char* kCounterNames[] = {{\n{}}};\n\n"
       "}}  // namespace kiln_design\n\n#endif  // KILN_DESIGN_H_\n",
-      c.name, c.memory_port_bytes, AnswerCycles(c));
+      c.name, c.memory_port_bytes, AnswerCycles(c), names);
 }
 
 }  // namespace
 
-std::string TopModule(const Config& c) {
+hardware::TopModule TopOf(const Config& c) {
   hardware::TopModule top;
   top.comment = fmt::format(
       "The accelerator '{}': the machine of rtl/vta with this design point's parameters. "
@@ -45,17 +51,16 @@ std::string TopModule(const Config& c) {
       "For testbenches: a launch is under way; stages that start an instruction.";
   top.observed = {{true, 1, "running"}, {true, 3, "starts"}};
   top.instances = {{"kiln_vta", "machine", Keys().RtlParameters(c), {}}};
-  return SystemVerilogOf(top);
+  return top;
 }
 
 hardware::RtlProject MachineProject(const Config& config) {
   hardware::RtlProject project;
-  project.top = "kiln_accelerator";
-  project.top_text = TopModule(config);
+  SetTop(TopOf(config), &project);
   project.testbench = {"kiln_vta_testbench.cc",   "kiln_vta_bench.h",
                        "kiln_axi_lite.h",         "kiln_axi_memory.h",
-                       "kiln_simulate_options.h", "kiln_simulate_session.h",
-                       "kiln_simulate_wave.h"};
+                       "kiln_simulate_options.h", "kiln_simulate_sample.h",
+                       "kiln_simulate_session.h", "kiln_simulate_wave.h"};
   project.others = {{"design.yaml", PrintConfig(config)}, {"design.h", DesignHeader(config)}};
   return project;
 }
@@ -73,7 +78,7 @@ Status EmitMachine(const Config& config, const std::filesystem::path& folder) {
                  folder);
 }
 
-Status EmitVta(const ProgramVector& vector, const std::filesystem::path& folder) {
+hardware::RtlProject ProjectOf(const ProgramVector& vector) {
   hardware::RtlProject project = MachineProject(vector.config);
   project.simulation_arguments =
       fmt::format("--memory memory.bin --base {} --result after.bin", vector.base);
@@ -83,6 +88,11 @@ Status EmitVta(const ProgramVector& vector, const std::filesystem::path& folder)
   }
   project.others.emplace_back("memory.bin",
                               std::string(vector.before.begin(), vector.before.end()));
+  return project;
+}
+
+Status EmitVta(const ProgramVector& vector, const std::filesystem::path& folder) {
+  hardware::RtlProject project = ProjectOf(vector);
   AddDriverTo(vector, {}, &project);
   return hardware::WriteRtlProject(project, folder);
 }

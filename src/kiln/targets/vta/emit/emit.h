@@ -8,6 +8,7 @@
 #include <string>
 
 #include "kiln/hardware/rtl_project.h"
+#include "kiln/hardware/top_module.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/vta/config/config.h"
 #include "kiln/targets/vta/isa/program_vector.h"
@@ -16,7 +17,7 @@ namespace kiln::vta {
 
 // Returns the top module, kiln_accelerator. Its ports are clock, reset, the AXI4 master `memory`,
 // the AXI4-Lite slave `control` and `irq`, and for testbenches `running` and `starts`.
-std::string TopModule(const Config& config);
+hardware::TopModule TopOf(const Config& config);
 
 // Returns the project of the machine with its testbench, without a program.
 hardware::RtlProject MachineProject(const Config& config);
@@ -26,7 +27,10 @@ hardware::RtlProject MachineProject(const Config& config);
 // ARGUMENTS names. Errors: a folder that cannot be written; the SystemVerilog library is missing.
 Status EmitMachine(const Config& config, const std::filesystem::path& folder);
 
-// Does the same with the vector's memory and launches, which `make sim` runs.
+// Returns the project with the vector's memory and launches, which `make sim` runs.
+hardware::RtlProject ProjectOf(const ProgramVector& vector);
+
+// Writes the project of ProjectOf.
 Status EmitVta(const ProgramVector& vector, const std::filesystem::path& folder);
 
 }  // namespace kiln::vta

@@ -1,0 +1,182 @@
+// Writes README.md from the description of a design and the names of its files.
+
+#include "kiln/hardware/design_guide.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "fmt/format.h"
+
+namespace kiln::hardware {
+namespace {
+
+// What the files hold that folders of all families have, in the order of the list. A name that ends
+// in '/' is a folder with everything below it.
+struct KnownFile {
+  std::string_view name, what;
+};
+constexpr KnownFile kKnownFiles[] = {
+    {"README.md", "this page"},
+    {"design.yaml", "the design point, with every key"},
+    {"program.txt", "the program as text"},
+    {"kernels.txt", "the kernels of the network, with the cycles that the compiler estimates"},
+    {"filelist.f", "the SystemVerilog files in an order in which tools can read them"},
+    {"rtl/", "the modules of Kiln's library that the design needs"},
+    {"Makefile", "`make lint`, `make sim`, `make waves`, `make synth`"},
+    {"design.mk", "settings of the Makefile: the top module, the arguments of the simulation"},
+    {"design.h", "constants of the design for the testbench"},
+    {"testbench/", "the testbench in C++, which needs Verilator and nothing of Kiln"},
+    {"sample/steps.txt", "the sample of `make sim`: what is sent, started and compared"},
+    {"sample/", "the bytes that the sample sends, and the bytes that it expects"},
+    {"memory/", "the contents of memories that the design reads with `$readmemh`"},
+    {"synth.ys", "the Yosys script of `make synth`"},
+    {"waivers.vlt", "the warnings of Verilator that the design does without, with reasons"},
+    {"registers.h", "the register map as a C header"},
+    {"registers.md", "the register map as a table"},
+    {"driver/", "a driver in C for the machine, with an example"},
+    {"emitted.txt", "the files that Kiln wrote, for the next emission to this folder"},
+};
+
+// Returns a description of a file, and the name under which it is listed.
+std::pair<std::string, std::string> Listed(const DesignGuide& guide, const std::string& top,
+                                           const std::string& file) {
+  if (const auto own = guide.files.find(file); own != guide.files.end()) return *own;
+  if (file == top + ".sv") return {file, "the top module: its ports, and the machine inside"};
+  for (const KnownFile& known : kKnownFiles) {
+    if (file == known.name || (known.name.ends_with('/') && file.starts_with(known.name)))
+      return {std::string(known.name), std::string(known.what)};
+  }
+  if (file.ends_with(".sv")) return {file, "a module that is written for this design"};
+  return {file, ""};
+}
+
+// Escapes what would end a cell of a table.
+std::string Cell(std::string text) {
+  for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
+    text.insert(at, "\\");
+  return text;
+}
+
+std::string FilesTable(const DesignGuide& guide, const std::string& top,
+                       std::span<const std::string> files) {
+  std::string text = "| file | what it holds |\n|---|---|\n";
+  std::set<std::string> listed;
+  for (const std::string& file : files) {
+    const auto [name, what] = Listed(guide, top, file);
+    if (listed.insert(name).second) text += fmt::format("| `{}` | {} |\n", name, Cell(what));
+  }
+  return text;
+}
+
+// Returns the distance between consecutive indices: "16 bytes", or by digits of the index.
+std::string StrideText(const PlacedAxis& axis) {
+  std::string text;
+  for (const PlacedAxis::Digit& digit : axis.digits) {
+    const bool whole = digit.stride_bits % 8 == 0;
+    if (!text.empty()) text += ", then ";
+    if (axis.digits.size() > 1) text += fmt::format("{} x ", digit.count);
+    text += fmt::format("{} {}", whole ? digit.stride_bits / 8 : digit.stride_bits,
+                        whole ? "B" : "bits");
+  }
+  return text;
+}
+
+std::string TensorTable(std::span<const PlacedTensor> tensors) {
+  std::string text =
+      "| name | shape | first byte | bytes | distance of elements along each axis | format | value "
+      "|\n|---|---|---|---|---|---|---|\n";
+  for (const PlacedTensor& tensor : tensors) {
+    std::string shape, strides;
+    for (const PlacedAxis& axis : tensor.axes) {
+      shape += fmt::format("{}{}{}", shape.empty() ? "" : " x ",
+                           axis.name.empty() ? "" : axis.name + " ", axis.count());
+      strides += (strides.empty() ? "" : "; ") + StrideText(axis);
+    }
+    text += fmt::format("| `{}` | {} | 0x{:x} | {} | {} | {} | {} |\n", SampleName(tensor.name),
+                        shape, tensor.base, tensor.bytes(), strides, Cell(tensor.format),
+                        Cell(tensor.meaning));
+  }
+  return text;
+}
+
+std::string KindOf(const Bus& bus) {
+  const auto has = [&](std::string_view name) {
+    return std::ranges::any_of(bus.signals, [&](const Signal& s) { return s.name == name; });
+  };
+  const auto bits = [&](std::string_view name) {
+    const auto at = std::ranges::find(bus.signals, name, &Signal::name);
+    return at == bus.signals.end() ? 0 : at->bits;
+  };
+  if (has("tvalid")) {
+    const bool output =
+        std::ranges::find(bus.signals, std::string_view("tvalid"), &Signal::name)->output;
+    return fmt::format("AXI4-Stream, {}, {} bits", output ? "out" : "in", bits("tdata"));
+  }
+  const bool reads = has("arvalid"), writes = has("awvalid");
+  if (!has("arlen") && !has("awlen")) {
+    return fmt::format("AXI4-Lite slave, {} bits of data, {} of address", bits("wdata"),
+                       bits("awaddr"));
+  }
+  return fmt::format("AXI4 master, {}, {} bits of data, {} of address",
+                     reads && writes ? "reads and writes"
+                     : reads         ? "reads"
+                                     : "writes",
+                     reads ? bits("rdata") : bits("wdata"),
+                     reads ? bits("araddr") : bits("awaddr"));
+}
+
+}  // namespace
+
+std::string ReadmeOf(const DesignGuide& guide, const std::string& top, std::span<const Bus> buses,
+                     std::span<const std::string> files) {
+  const bool has_program = !guide.network.empty();
+  std::string text = fmt::format("# {}: an accelerator of the family {}\n\n",
+                                 SampleName(guide.design_point), guide.family);
+  text += has_program
+              ? fmt::format(
+                    "Kiln compiled the network `{}` for this machine and wrote this folder. "
+                    "It needs nothing of\nKiln: tools read it as it is, and it may be "
+                    "moved.\n",
+                    SampleName(guide.network))
+              : "Kiln wrote this folder. It needs nothing of Kiln: tools read it as it is, and it "
+                "may be\nmoved. It holds the machine without a program.\n";
+  text +=
+      "\n## Commands\n\n```sh\n"
+      "make lint     # Verilator checks the design with all warnings\n";
+  text += guide.sample.empty()
+              ? "make sim      # builds build/simulate and runs it; build/simulate --help\n"
+              : "make sim      # simulates the sample; the last line is PASS or FAIL\n";
+  text +=
+      "make waves    # the same, and writes build/waves.fst for GTKWave\n"
+      "make synth    # Yosys maps the design to generic cells: build/synth.txt\n```\n\n"
+      "`make sim` needs Verilator 5, make, and clang++-19 or g++; `make synth` needs Yosys. With "
+      "Kiln,\n`kiln synth FOLDER` maps the design to a cell library or an FPGA and measures area "
+      "and slack.\n";
+  if (!guide.sample.empty()) {
+    text += '\n' + guide.sample +
+            " The expected bytes are the functional level's. The simulation prints\nits cycles, "
+            "every counter by name, and `PASS`, or the first difference with its element, "
+            "address,\nexpected and found value, then `FAIL`; its exit code is then 1.\n";
+  }
+  text += "\n## Files\n\n" + FilesTable(guide, top, files);
+  text += fmt::format(
+      "\n## Ports of `{}`\n\nAll signals are synchronous to the rising edge of `clock`. `reset` is "
+      "synchronous and active\nhigh.\n",
+      top);
+  if (!buses.empty()) text += "\n| prefix of the signals | bus |\n|---|---|\n";
+  for (const Bus& bus : buses) text += fmt::format("| `{}_` | {} |\n", bus.name, KindOf(bus));
+  text += "\n## Start a run\n\n" + guide.start + '\n';
+  if (!guide.inputs.empty() || !guide.outputs.empty()) {
+    text += "\n## Inputs and outputs\n";
+    if (!guide.layout.empty()) text += '\n' + guide.layout + '\n';
+    if (!guide.inputs.empty())
+      text += "\nInputs, which the host writes:\n\n" + TensorTable(guide.inputs);
+    if (!guide.outputs.empty())
+      text += "\nOutputs, which the host reads:\n\n" + TensorTable(guide.outputs);
+  }
+  if (!guide.figures.empty()) text += "\n## Figures\n\n" + guide.figures;
+  return text;
+}
+
+}  // namespace kiln::hardware

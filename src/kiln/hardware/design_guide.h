@@ -1,0 +1,37 @@
+// What the README.md of an emitted folder says beyond the list of its files: the design point, how
+// software starts the machine, where inputs and outputs are, and figures.
+#ifndef KILN_HARDWARE_DESIGN_GUIDE_H_
+#define KILN_HARDWARE_DESIGN_GUIDE_H_
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kiln/hardware/axi_signals.h"
+#include "kiln/hardware/sample_run.h"
+
+namespace kiln::hardware {
+
+struct DesignGuide {
+  std::string family, design_point;
+  std::string network;  // its name, or empty if the folder holds no program
+  std::string start;    // Markdown: how software starts a run and sees its end
+  // Tensors that the host sends and receives, at their addresses in memory or in the streams.
+  std::vector<PlacedTensor> inputs, outputs;
+  std::string layout;   // Markdown: what the tables of tensors leave open. May be empty.
+  std::string sample;   // Markdown: what the sample holds. Empty: there is none.
+  std::string figures;  // Markdown: clock, speed, area, energy. May be empty.
+  std::map<std::string, std::string> files;  // the family's files: name, and what it holds
+};
+
+// Returns the text of README.md.
+//   top    the top module
+//   buses  its buses; without any, the README lists none
+//   files  the names of all files in the folder, README.md included
+std::string ReadmeOf(const DesignGuide& guide, const std::string& top, std::span<const Bus> buses,
+                     std::span<const std::string> files);
+
+}  // namespace kiln::hardware
+
+#endif  // KILN_HARDWARE_DESIGN_GUIDE_H_

@@ -1,0 +1,176 @@
+// Describes the feature maps at the border of the machine's memory, and records a run.
+
+#include "kiln/targets/vta/run/emit_network.h"
+
+#include <array>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fmt/format.h"
+#include "kiln/hardware/rtl_project.h"
+#include "kiln/hardware/sample_run.h"
+#include "kiln/targets/vta/emit/driver.h"
+#include "kiln/targets/vta/emit/emit.h"
+#include "kiln/targets/vta/run/network_run.h"
+#include "kiln/targets/vta/runtime/device.h"
+
+namespace kiln::vta {
+namespace {
+
+// Returns where the codes of the first image of a map are. Sums have an axis for their four bytes,
+// which are in planes of their own.
+hardware::PlacedTensor PlaceOf(const ProgramParts& program, int index) {
+  const Config& c = program.config;
+  const FeatureMap& map = program.maps[static_cast<size_t>(index)];
+  const int64_t element = 8 * c.output_element_bytes(), row = element * map.pitch(),
+                block = row * map.rows(), plane = block * map.Blocks(c);
+  const auto origin = static_cast<uint64_t>(map.ElementAt(0, 0, 0, c) * c.output_element_bytes());
+  hardware::PlacedTensor place = {
+      .name = map.name,
+      .base = program.map_addresses[static_cast<size_t>(index)] + origin,
+      .bits = 8,
+      .is_signed = !map.wide,
+      .axes = {},
+      .format = map.wide ? "int32 in four planes of bytes" : "int8"};
+  if (map.image.has_value()) {
+    place.axes.push_back({"pixel",
+                          {{std::min<int64_t>(c.batch, map.image->height * map.image->width),
+                            int64_t{8} * c.block_out},
+                           {map.width, element}}});
+  } else {
+    place.axes.push_back({"y", {{map.height, row}}});
+    place.axes.push_back({"x", {{map.width, element}}});
+  }
+  if (map.channels <= c.block_out) {
+    place.axes.push_back({"channel", {{map.channels, 8}}});
+  } else if (map.channels % c.block_out == 0) {
+    place.axes.push_back({"channel", {{c.block_out, 8}, {map.channels / c.block_out, block}}});
+  } else {
+    // The channels behind the last one complete a block.
+    place.axes.push_back({"channel", {{c.block_out, 8}, {map.Blocks(c), block}}});
+    place.format += fmt::format(" ({} channels, the others complete a block)", map.channels);
+  }
+  if (map.wide) {
+    place.axes.push_back({"byte", {{4, plane}}});
+    place.meaning = "value = scale of the channel * sum";
+  } else {
+    place.meaning = fmt::format("value = {} * (code - {}), codes {} to {}", map.codes.scale,
+                                map.codes.zero, map.codes.low, map.codes.high);
+  }
+  return place;
+}
+
+const Transfer& TransferOf(const ProgramParts& program, const Piece& piece) {
+  const std::vector<Transfer>& transfers = piece.step < program.steps.size()
+                                               ? program.steps[piece.step].transfers
+                                               : program.final_transfers;
+  return transfers[piece.transfer];
+}
+
+// Runs the batch at the functional level and records transfers and launches.
+StatusOr<hardware::SampleRun> RecordSample(const ProgramParts& program, const Batch& batch) {
+  hardware::SampleRun sample;
+  if (batch.inputs.empty()) return sample;
+  const std::shared_ptr<Device> device = MakeFunctionalDevice(program.config);
+  KILN_RETURN_IF_ERROR(LoadProgram(program, device.get()));
+  const auto bytes_at = [&](uint64_t address, int64_t bytes) {
+    return std::span<const uint8_t>(device->HostPointer(address), static_cast<size_t>(bytes));
+  };
+  NetworkRun run(program, device, 1, [&](const Piece& piece, bool begins) {
+    if (begins) return;
+    if (piece.kind == Piece::Kind::kLaunch) {
+      const Launch& launch = *program.steps[piece.step].launch;
+      sample.Run(std::array{launch.address, uint64_t{launch.instructions.size()}});
+      return;
+    }
+    if (piece.kind != Piece::Kind::kWrite && piece.kind != Piece::Kind::kRead) return;
+    const int map = TransferOf(program, piece).map;
+    const uint64_t address = program.map_addresses[static_cast<size_t>(map)];
+    if (piece.kind == Piece::Kind::kWrite) {
+      sample.Write(address,
+                   bytes_at(address, program.maps[static_cast<size_t>(map)].bytes(program.config)));
+      return;
+    }
+    const hardware::PlacedTensor place = PlaceOf(program, map);
+    sample.Expect(place, bytes_at(place.base, place.bytes()));
+  });
+  run.Begin({.first = 0, .count = 1});
+  for (size_t i = 0; i < batch.inputs.size(); ++i) {
+    const Slot& slot = program.slots[static_cast<size_t>(program.inputs[i].slot)];
+    const Tensor& given = batch.inputs[i];
+    if (given.type() != slot.type || given.shape().NumElements() != slot.shape.NumElements()) {
+      return ErrorAt(
+          "", fmt::format("'{}'", program.inputs[i].name),
+          fmt::format("the sample is {} {}", NameOf(given.type()), given.shape().ToString()),
+          fmt::format("the program takes {} {}", NameOf(slot.type), slot.shape.ToString()));
+    }
+    KILN_RETURN_IF_ERROR(run.Load(0, i, given.Reshaped(slot.shape)));
+  }
+  KILN_RETURN_IF_ERROR(run.Run().status());
+  return sample;
+}
+
+std::string StartOf(const ProgramParts& program, const ProgramVector& vector) {
+  std::string text = fmt::format(
+      "1. Reset the machine. Load `memory.bin` into memory, its first byte at address 0x{:x}.\n"
+      "2. Write the inputs. The host's kernels and transfers between launches are in "
+      "`program.txt`.\n"
+      "3. For each launch below, write the number of its instructions to register 0x08 and the "
+      "address\n   of the first one to register 0x0c, then 1 to register 0x00, over `control`. "
+      "Wait for `irq`, or\n   until bit 1 of register 0x00 is 1. Register 0x28 holds the fault, "
+      "or 0.\n4. Read the outputs.\n\n| launch | kernel | address | instructions "
+      "|\n|---|---|---|---|\n",
+      vector.base);
+  int number = 0;
+  for (size_t step = 0; step < program.steps.size(); ++step) {
+    if (!program.steps[step].launch.has_value()) continue;
+    const Launch& launch = *program.steps[step].launch;
+    text += fmt::format("| {} | `{}` | 0x{:x} | {} |\n", number++,
+                        hardware::SampleName(program.kernels[step].name), launch.address,
+                        launch.instructions.size());
+  }
+  return text + "\nKiln's docs/vta-machine.md describes all registers, faults and counters.";
+}
+
+}  // namespace
+
+Status EmitNetwork(const VtaProgram& program, const FolderContent& content,
+                   const std::filesystem::path& folder) {
+  const ProgramParts& parts = program.parts();
+  const ProgramVector vector = LaunchesOf(program);
+  hardware::RtlProject project = ProjectOf(vector);
+  KILN_ASSIGN_OR_RETURN(const hardware::SampleRun sample, RecordSample(parts, content.sample));
+  AddSample(sample, fmt::format("--memory memory.bin --base {}", vector.base), &project);
+  AddDriverTo(vector, sample, &project);
+  project.others.emplace_back("program.txt", program.Print());
+  hardware::DesignGuide& guide = project.guide.emplace();
+  guide.family = "vta";
+  guide.design_point = parts.config.name;
+  guide.network = content.network;
+  guide.figures = content.figures;
+  guide.start = StartOf(parts, vector);
+  guide.layout =
+      "The tables list every map that the host writes or reads between launches. Planes, "
+      "blocks, rows and\nelements follow the original VTA.";
+  std::set<int> written, read;
+  for (const Piece& piece : parts.plan.pieces) {
+    const bool writes = piece.kind == Piece::Kind::kWrite;
+    if (!writes && piece.kind != Piece::Kind::kRead) continue;
+    const int map = TransferOf(parts, piece).map;
+    if ((writes ? written : read).insert(map).second)
+      (writes ? guide.inputs : guide.outputs).push_back(PlaceOf(parts, map));
+  }
+  if (!sample.empty()) {
+    guide.sample =
+        "The sample runs one input through the whole network. Results of the host's "
+        "kernels, if there are any, come\nfrom the sample.";
+  }
+  guide.files = {{"memory.bin", "instructions, micro-ops and constants, and zeros for the maps"}};
+  return hardware::WriteRtlProject(project, folder);
+}
+
+}  // namespace kiln::vta
