@@ -103,11 +103,10 @@ class Sample {
       const uint64_t value = exists ? BitsAt(found, 8 * step.base + at, step.bits) : 0;
       if (!exists || value != right) {
         const std::string bit = at % 8 == 0 ? "" : ", bit " + std::to_string(at % 8);
-        std::printf("difference in %s, element [%s], address 0x%" PRIx64
-                    "%s: expected %s, found %s\n",
-                    step.name.c_str(), ElementOf(step, index).c_str(), step.base + at / 8,
-                    bit.c_str(), Shown(step, right).c_str(),
-                    exists ? Shown(step, value).c_str() : "nothing");
+        std::printf(
+            "difference in %s, element [%s], address 0x%" PRIx64 "%s: expected %s, found %s\n",
+            step.name.c_str(), ElementOf(step, index).c_str(), step.base + at / 8, bit.c_str(),
+            Shown(step, right).c_str(), exists ? Shown(step, value).c_str() : "nothing");
         differs_ = true;
         return false;
       }

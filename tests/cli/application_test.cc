@@ -32,7 +32,7 @@ using testing::Not;
 
 // By hand, so that a command cannot get lost where the build writes the table.
 constexpr const char* kCommands[] = {"run",     "accuracy", "mixed-precision", "compile", "verify",
-                                     "inspect", "passes",   "export",          "synth",   "list",
+                                     "inspect", "passes",   "export",          "synth",   "doctor", "list",
                                      "binary",  "cgra",     "dataflow",        "vta"};
 
 TEST(Application, TheTableHoldsEveryCommand) {

@@ -109,8 +109,8 @@ std::string KindOf(const Bus& bus) {
     return at == bus.signals.end() ? 0 : at->bits;
   };
   if (has("tvalid")) {
-    const bool output = std::ranges::find(bus.signals, std::string_view("tvalid"), &Signal::name)
-                            ->output;
+    const bool output =
+        std::ranges::find(bus.signals, std::string_view("tvalid"), &Signal::name)->output;
     return fmt::format("AXI4-Stream, {}, {} bits", output ? "out" : "in", bits("tdata"));
   }
   const bool reads = has("arvalid"), writes = has("awvalid");
@@ -134,10 +134,11 @@ std::string ReadmeOf(const DesignGuide& guide, const std::string& top, std::span
   std::string text = fmt::format("# {}: an accelerator of the family {}\n\n",
                                  PlainName(guide.design_point), guide.family);
   text += has_program
-              ? fmt::format("Kiln compiled the network `{}` for this machine and wrote this folder. "
-                            "It needs nothing of\nKiln: tools read it as it is, and it may be "
-                            "moved.\n",
-                            PlainName(guide.network))
+              ? fmt::format(
+                    "Kiln compiled the network `{}` for this machine and wrote this folder. "
+                    "It needs nothing of\nKiln: tools read it as it is, and it may be "
+                    "moved.\n",
+                    PlainName(guide.network))
               : "Kiln wrote this folder. It needs nothing of Kiln: tools read it as it is, and it "
                 "may be\nmoved. It holds the machine without a program.\n";
   text +=

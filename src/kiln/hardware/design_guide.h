@@ -19,9 +19,9 @@ struct DesignGuide {
   std::string start;    // Markdown: how software starts a run and sees its end
   // Tensors that the host sends and receives, at their addresses in memory or in the streams.
   std::vector<PlacedTensor> inputs, outputs;
-  std::string layout;  // Markdown: what the tables of tensors leave open. May be empty.
-  std::string sample;  // Markdown: what the sample holds. Empty: there is none.
-  std::string figures;                       // Markdown: clock, speed, area, energy. May be empty.
+  std::string layout;   // Markdown: what the tables of tensors leave open. May be empty.
+  std::string sample;   // Markdown: what the sample holds. Empty: there is none.
+  std::string figures;  // Markdown: clock, speed, area, energy. May be empty.
   std::map<std::string, std::string> files;  // the family's files: name, and what it holds
 };
 

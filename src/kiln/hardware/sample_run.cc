@@ -77,7 +77,10 @@ void SampleRun::Expect(const PlacedTensor& tensor, std::span<const uint8_t> byte
   KILN_CHECK(size <= std::ssize(bytes));
   if (size == 0) return;
   steps_ += fmt::format("expect {} {} {} {} {} {}", stream, SizeOf(expected_, stream), tensor.base,
-                        tensor.bits, !tensor.is_number ? 'x' : tensor.is_signed ? 's' : 'u',
+                        tensor.bits,
+                        !tensor.is_number  ? 'x'
+                        : tensor.is_signed ? 's'
+                                           : 'u',
                         PlainName(tensor.name));
   for (const PlacedAxis& axis : tensor.axes) {
     steps_ += fmt::format(" {}", axis.name);

@@ -64,8 +64,7 @@ class Recorder {
   }
   void Write(const Binding& binding, std::span<const uint8_t> memory) {
     for (const hardware::PlacedTensor& place : PlacesOf(binding)) {
-      sample_.Write(place.base,
-                    memory.subspan(place.base, static_cast<size_t>(place.bytes())));
+      sample_.Write(place.base, memory.subspan(place.base, static_cast<size_t>(place.bytes())));
     }
   }
   // Records a tensor, unless the host writes it after the step.
@@ -92,15 +91,15 @@ StatusOr<hardware::SampleRun> RecordSample(const SystolicProgram& program, const
       FunctionalMachine::Create(program.config(), program.instructions(), program.memory_top(),
                                 program.constants_base(), program.constants()));
   RunOptions options;
-  KILN_RETURN_IF_ERROR(RunSteps(program, batch, options, Level::kFunctional,
-                                [&](int64_t, const Step& step, size_t number,
-                                    std::span<uint8_t> memory) {
-                                  recorder.Begin(number, memory);
-                                  machine->Run(step.begin, step.end, true, memory);
-                                  recorder.End(memory);
-                                  return Trace{};
-                                })
-                           .status());
+  KILN_RETURN_IF_ERROR(
+      RunSteps(program, batch, options, Level::kFunctional,
+               [&](int64_t, const Step& step, size_t number, std::span<uint8_t> memory) {
+                 recorder.Begin(number, memory);
+                 machine->Run(step.begin, step.end, true, memory);
+                 recorder.End(memory);
+                 return Trace{};
+               })
+          .status());
   return recorder.sample();
 }
 

@@ -90,8 +90,8 @@ StatusOr<hardware::SampleRun> RecordSample(const ProgramParts& program, const Ba
     const int map = TransferOf(program, piece).map;
     const uint64_t address = program.map_addresses[static_cast<size_t>(map)];
     if (piece.kind == Piece::Kind::kWrite) {
-      sample.Write(address, bytes_at(address, program.maps[static_cast<size_t>(map)].bytes(
-                                                  program.config)));
+      sample.Write(address,
+                   bytes_at(address, program.maps[static_cast<size_t>(map)].bytes(program.config)));
       return;
     }
     const hardware::PlacedTensor place = PlaceOf(program, map);
@@ -102,11 +102,10 @@ StatusOr<hardware::SampleRun> RecordSample(const ProgramParts& program, const Ba
     const Slot& slot = program.slots[static_cast<size_t>(program.inputs[i].slot)];
     const Tensor& given = batch.inputs[i];
     if (given.type() != slot.type || given.shape().NumElements() != slot.shape.NumElements()) {
-      return ErrorAt("", fmt::format("'{}'", program.inputs[i].name),
-                     fmt::format("the sample is {} {}", NameOf(given.type()),
-                                 given.shape().ToString()),
-                     fmt::format("the program takes {} {}", NameOf(slot.type),
-                                 slot.shape.ToString()));
+      return ErrorAt(
+          "", fmt::format("'{}'", program.inputs[i].name),
+          fmt::format("the sample is {} {}", NameOf(given.type()), given.shape().ToString()),
+          fmt::format("the program takes {} {}", NameOf(slot.type), slot.shape.ToString()));
     }
     KILN_RETURN_IF_ERROR(run.Load(0, i, given.Reshaped(slot.shape)));
   }
@@ -122,7 +121,8 @@ std::string StartOf(const ProgramParts& program, const ProgramVector& vector) {
       "3. For each launch below, write the number of its instructions to register 0x08 and the "
       "address\n   of the first one to register 0x0c, then 1 to register 0x00, over `control`. "
       "Wait for `irq`, or\n   until bit 1 of register 0x00 is 1. Register 0x28 holds the fault, "
-      "or 0.\n4. Read the outputs.\n\n| launch | kernel | address | instructions |\n|---|---|---|---|\n",
+      "or 0.\n4. Read the outputs.\n\n| launch | kernel | address | instructions "
+      "|\n|---|---|---|---|\n",
       vector.base);
   int number = 0;
   for (size_t step = 0; step < program.steps.size(); ++step) {
@@ -151,8 +151,9 @@ Status EmitNetwork(const VtaProgram& program, const FolderContent& content,
   guide.network = content.network;
   guide.figures = content.figures;
   guide.start = StartOf(parts, vector);
-  guide.layout = "The tables list every map that the host writes or reads between launches. Planes, "
-                 "blocks, rows and\nelements follow the original VTA.";
+  guide.layout =
+      "The tables list every map that the host writes or reads between launches. Planes, "
+      "blocks, rows and\nelements follow the original VTA.";
   std::set<int> written, read;
   for (const Piece& piece : parts.plan.pieces) {
     const bool writes = piece.kind == Piece::Kind::kWrite;
@@ -162,8 +163,9 @@ Status EmitNetwork(const VtaProgram& program, const FolderContent& content,
       (writes ? guide.inputs : guide.outputs).push_back(PlaceOf(parts, map));
   }
   if (!sample.empty()) {
-    guide.sample = "The sample runs one input through the whole network. Results of the host's "
-                   "kernels, if there are any, come\nfrom the sample.";
+    guide.sample =
+        "The sample runs one input through the whole network. Results of the host's "
+        "kernels, if there are any, come\nfrom the sample.";
   }
   guide.files = {{"memory.bin", "instructions, micro-ops and constants, and zeros for the maps"}};
   return hardware::WriteRtlProject(project, folder);
