@@ -31,9 +31,9 @@ class DoctorTest : public testing::Test {
   void TearDown() override { setenv("PATH", path_.c_str(), 1); }
   void AddTool(const std::string& name, const std::string& prints, int code = 0) const {
     const auto file = folder_.path() / name;
-    ASSERT_TRUE(WriteFile(file, "#!/bin/sh\necho '" + prints + "'\nexit " + std::to_string(code) +
-                                    "\n")
-                    .ok());
+    ASSERT_TRUE(
+        WriteFile(file, "#!/bin/sh\necho '" + prints + "'\nexit " + std::to_string(code) + "\n")
+            .ok());
     std::filesystem::permissions(file, std::filesystem::perms::owner_all);
   }
 

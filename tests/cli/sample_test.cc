@@ -61,8 +61,8 @@ class EmittedSample : public testing::Test {
   // Runs make in the emitted folder. Returns what it printed; `passes` says whether it exits with 0.
   std::string Make(const std::string& target, bool* passes) const {
     const fs::path log = Path("make.log");
-    *passes = RunProgram({"make", "-s", "-C", Path("design"), target, "KILN_QUICK_BUILD=1"}, log)
-                  .ok();
+    *passes =
+        RunProgram({"make", "-s", "-C", Path("design"), target, "KILN_QUICK_BUILD=1"}, log).ok();
     return ReadFile(log).value_or("");
   }
 
@@ -86,8 +86,9 @@ class EmittedSample : public testing::Test {
     ASSERT_TRUE(WriteFile(file, bytes).ok());
     const std::string wrong = Make("sim", &passes);
     EXPECT_FALSE(passes);
-    EXPECT_THAT(wrong, ContainsRegex("difference in [^ ]+, element .[a-z0-9, ]+., address 0x[0-9a-f]+"
-                                     ": expected -?[0-9]+, found -?[0-9]+"));
+    EXPECT_THAT(wrong,
+                ContainsRegex("difference in [^ ]+, element .[a-z0-9, ]+., address 0x[0-9a-f]+"
+                              ": expected -?[0-9]+, found -?[0-9]+"));
     EXPECT_THAT(wrong, HasSubstr("FAIL\n"));
     EXPECT_THAT(wrong, testing::Not(HasSubstr("PASS")));
   }
@@ -114,9 +115,9 @@ class EmittedSample : public testing::Test {
         continue;
       }
       const std::string folder = file.substr(0, file.find('/') + 1);
-      const bool named = readme.find("| `" + file + "` | ") != std::string::npos ||
-                         (!folder.empty() && readme.find("| `" + folder + "` | ") !=
-                                                 std::string::npos);
+      const bool named =
+          readme.find("| `" + file + "` | ") != std::string::npos ||
+          (!folder.empty() && readme.find("| `" + folder + "` | ") != std::string::npos);
       EXPECT_TRUE(named) << file << " is not in README.md";
       EXPECT_THAT(readme, testing::Not(HasSubstr("| `" + file + "` |  |"))) << "not described";
     }

@@ -103,8 +103,7 @@ class DoctorCommand final : public Command {
       if (!finding.found && tool.needed) missing.emplace_back(tool.package);
     }
     const nlohmann::json all = {{"complete", missing.empty()}, {"tools", std::move(tools)}};
-    KILN_RETURN_IF_ERROR(
-        WriteResults(context.out, json_, table.ToString(), all.dump(2) + "\n"));
+    KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, table.ToString(), all.dump(2) + "\n"));
     if (missing.empty()) return OkStatus();
     return NotFoundAt("", "", "tools are missing or do not run",
                       fmt::format("apt-get install {}", fmt::join(missing, " ")));
