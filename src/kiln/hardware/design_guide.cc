@@ -93,7 +93,7 @@ std::string TensorTable(std::span<const PlacedTensor> tensors) {
                            axis.name.empty() ? "" : axis.name + " ", axis.count());
       strides += (strides.empty() ? "" : "; ") + StrideText(axis);
     }
-    text += fmt::format("| `{}` | {} | 0x{:x} | {} | {} | {} | {} |\n", PlainName(tensor.name),
+    text += fmt::format("| `{}` | {} | 0x{:x} | {} | {} | {} | {} |\n", SafeLabel(tensor.name),
                         shape, tensor.base, tensor.bytes(), strides, Cell(tensor.format),
                         Cell(tensor.meaning));
   }
@@ -132,13 +132,13 @@ std::string ReadmeOf(const DesignGuide& guide, const std::string& top, std::span
                      std::span<const std::string> files) {
   const bool has_program = !guide.network.empty();
   std::string text = fmt::format("# {}: an accelerator of the family {}\n\n",
-                                 PlainName(guide.design_point), guide.family);
+                                 SafeLabel(guide.design_point), guide.family);
   text += has_program
               ? fmt::format(
                     "Kiln compiled the network `{}` for this machine and wrote this folder. "
                     "It needs nothing of\nKiln: tools read it as it is, and it may be "
                     "moved.\n",
-                    PlainName(guide.network))
+                    SafeLabel(guide.network))
               : "Kiln wrote this folder. It needs nothing of Kiln: tools read it as it is, and it "
                 "may be\nmoved. It holds the machine without a program.\n";
   text +=

@@ -48,7 +48,7 @@ std::vector<PlacedAxis> AxesOf(std::span<const int64_t> shape,
   return axes;
 }
 
-std::string PlainName(std::string_view name) {
+std::string SafeLabel(std::string_view name) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:+-";
   std::string plain(name.substr(0, 80));
@@ -81,7 +81,7 @@ void SampleRun::Expect(const PlacedTensor& tensor, std::span<const uint8_t> byte
                         !tensor.is_number  ? 'x'
                         : tensor.is_signed ? 's'
                                            : 'u',
-                        PlainName(tensor.name));
+                        SafeLabel(tensor.name));
   for (const PlacedAxis& axis : tensor.axes) {
     steps_ += fmt::format(" {}", axis.name);
     for (const PlacedAxis::Digit& digit : axis.digits)

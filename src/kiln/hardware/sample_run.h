@@ -50,7 +50,7 @@ std::vector<PlacedAxis> AxesOf(std::span<const int64_t> shape,
 
 // Returns a name with '_' in place of all characters but letters, digits and "_./:+-", cut to 80
 // characters: names of a network, for the files of a folder.
-std::string PlainName(std::string_view name);
+std::string SafeLabel(std::string_view name);
 
 // The steps of a sample, in order. A machine with memory has the steps Write, Run and Expect. A
 // machine with streams has all of a stream's bytes in one Write, and an Expect for each tensor.

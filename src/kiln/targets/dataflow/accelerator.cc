@@ -93,7 +93,7 @@ void NameTensors(const DataflowProgram& program, size_t segment, hardware::Desig
         (*places)[i].meaning = "a tensor of another segment";
         continue;
       }
-      (*places)[i].meaning = "`" + hardware::PlainName(tensor->value->name()) + "`";
+      (*places)[i].meaning = "`" + hardware::SafeLabel(tensor->value->name()) + "`";
       const auto& annotation = tensor->value->quantisation();
       if (tensor->line.has_value()) {
         (*places)[i].meaning += ", value = scale of the channel * sum + offset";

@@ -225,7 +225,7 @@ std::string StartOf(const SystolicProgram& program, const ProgramImage& image) {
       const HostStep& host = program.host_steps()[static_cast<size_t>(step.begin)];
       text += fmt::format(
           "{}. Compute `{}` on the host: it reads and writes memory.\n", number++,
-          hardware::PlainName(program.kernels()[static_cast<size_t>(host.kernel)].name));
+          hardware::SafeLabel(program.kernels()[static_cast<size_t>(host.kernel)].name));
       continue;
     }
     const uint64_t address = image.addresses[next++];

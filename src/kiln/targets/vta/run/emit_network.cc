@@ -129,7 +129,7 @@ std::string StartOf(const ProgramParts& program, const ProgramVector& vector) {
     if (!program.steps[step].launch.has_value()) continue;
     const Launch& launch = *program.steps[step].launch;
     text += fmt::format("| {} | `{}` | 0x{:x} | {} |\n", number++,
-                        hardware::PlainName(program.kernels[step].name), launch.address,
+                        hardware::SafeLabel(program.kernels[step].name), launch.address,
                         launch.instructions.size());
   }
   return text + "\nKiln's docs/vta-machine.md describes all registers, faults and counters.";
