@@ -71,8 +71,14 @@ std::string CostsOf(const RunReport& report) {
 // Returns the figures for the README of an emitted folder, as Markdown.
 std::string FiguresOf(const RunReport& report) {
   const std::string costs = CostsOf(report);
-  if (costs.empty()) return "";
-  return fmt::format("Estimates of Kiln's models, without synthesis:\n\n```text\n{}```\n", costs);
+  std::string text =
+      "`kernels.txt` lists the kernels of the network, with the cycles that the "
+      "compiler estimates.\n";
+  if (!costs.empty()) {
+    text +=
+        fmt::format("\nEstimates of Kiln's models, without synthesis:\n\n```text\n{}```\n", costs);
+  }
+  return text;
 }
 
 // Returns a path quoted for a shell, for commands that a user may copy.
