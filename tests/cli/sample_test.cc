@@ -42,19 +42,29 @@ output_port_bytes: 8
 memory_latency: 9
 )";
 
-class EmittedSample : public testing::Test {
- protected:
-  void SetUp() override {
-    ASSERT_TRUE(WriteFile(folder_.path() / "tiny.yaml", kTinySystolic).ok());
-    ASSERT_TRUE(WriteFile(folder_.path() / "net.kir", R"(graph "small" {
+constexpr char kRectified[] = R"(graph "small" {
   input %image : f32[1x2x4x4]
   const %w : f32[2x2x1x1] = [1, -2, 3, 4]
   %y = conv %image, %w {kernel_shape=[1, 1]} : f32[1x2x4x4]
   %z = relu %y : f32[1x2x4x4]
   output %z
 }
-)")
-                    .ok());
+)";
+// The host computes the function between the layers.
+constexpr char kTwoLayers[] = R"(graph "small" {
+  input %image : f32[1x2x4x4]
+  const %w : f32[2x2x1x1] = [1, -2, 3, 4]
+  %y = conv %image, %w {kernel_shape=[1, 1]} : f32[1x2x4x4]
+  %s = sigmoid %y : f32[1x2x4x4]
+  %z = conv %s, %w {kernel_shape=[1, 1]} : f32[1x2x4x4]
+  output %z
+}
+)";
+
+class EmittedSample : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(WriteFile(folder_.path() / "tiny.yaml", kTinySystolic).ok());
   }
   std::string Path(const std::string& name) const { return (folder_.path() / name).string(); }
 
@@ -66,8 +76,9 @@ class EmittedSample : public testing::Test {
     return ReadFile(log).value_or("");
   }
 
-  // Emits the network for a design point and simulates it, then with another expected byte.
-  void Check(const std::string& point) const {
+  // Emits a network for a design point and simulates it, then with another expected byte.
+  void Check(const std::string& point, const std::string& network = kRectified) const {
+    ASSERT_TRUE(WriteFile(folder_.path() / "net.kir", network).ok());
     const Outcome compiled =
         Call({"compile", Path("net.kir"), "--on", point, "--emit", Path("design")});
     ASSERT_EQ(compiled.code, kExitOk) << compiled.err;
@@ -131,7 +142,9 @@ TEST_F(EmittedSample, VtaPassesAndFindsADifference) {
   Check("tests/targets/conformance/vta-tiny.yaml");
 }
 TEST_F(EmittedSample, CgraPassesAndFindsADifference) { Check("accelerators/se-4.yaml"); }
-TEST_F(EmittedSample, BinaryPassesAndFindsADifference) { Check("accelerators/binary-small.yaml"); }
+TEST_F(EmittedSample, BinaryPassesAndFindsADifference) {
+  Check("accelerators/binary-small.yaml", kTwoLayers);
+}
 TEST_F(EmittedSample, DataflowPassesAndFindsADifference) {
   Check("accelerators/dataflow-small.yaml");
 }
