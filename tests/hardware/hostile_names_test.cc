@@ -72,8 +72,8 @@ TEST(ToolNames, Identifiers) {
   for (const char* name : {"a", "_", "kiln_fifo", "A9"}) EXPECT_TRUE(IsIdentifier(name)) << name;
   for (const char* name : {"", "9a", "a-b", "a b", "a;b", "\\a", "a$b", "ä"})
     EXPECT_FALSE(IsIdentifier(name)) << name;
-  EXPECT_EQ(SampleName("a;b !touch"), "a_b__touch");
-  EXPECT_EQ(SampleName(std::string(1000, 'x')).size(), 64u);
+  EXPECT_EQ(PlainName("a;b !touch"), "a_b__touch");
+  EXPECT_EQ(PlainName(std::string(1000, 'x')).size(), 64u);
 }
 
 TEST(ToolNames, PathsOfWorkFolders) {

@@ -33,9 +33,9 @@ p { margin: .3rem 0; max-width: 75ch; }
 code, pre { font: .86em/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 pre { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 1rem; overflow-x: auto; }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(190px, 1fr)); gap: .8rem; margin: 1.6rem 0 0; }
-.card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: .8rem 1rem; }
+.card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: .8rem 1rem; min-width: 0; overflow-wrap: anywhere; }
 .card .label { color: var(--faint); font-size: .82rem; }
-.card .figure { font-size: 1.5rem; font-weight: 620; line-height: 1.3; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.card .figure { font-size: 1.5rem; font-weight: 620; line-height: 1.3; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 .card .detail { color: var(--faint); font-size: .82rem; }
 .good { color: var(--good); } .bad { color: var(--bad); }
 .scroll { overflow-x: auto; }
@@ -44,6 +44,9 @@ th, td { text-align: left; padding: .34rem .7rem .34rem 0; border-bottom: 1px so
 th { color: var(--faint); font-weight: 550; white-space: nowrap; border-bottom-color: var(--faint); }
 td.n, th.n { text-align: right; white-space: nowrap; }
 td.name { overflow-wrap: anywhere; min-width: 12rem; }
+td.long { min-width: 11rem; }
+table.runs th.n { white-space: normal; min-width: 9rem; overflow-wrap: anywhere; }
+td.n svg { margin-left: auto; }
 tr.host td { color: var(--faint); }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1.2rem; margin: 0; }
 dt { color: var(--faint); } dd { margin: 0; overflow-wrap: anywhere; }

@@ -9,17 +9,17 @@
 namespace kiln {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // Returns null for a figure that is absent.
-Json OrNull(const std::optional<double>& value) {
-  return value.has_value() ? Json(*value) : Json(nullptr);
+OrderedJson OrNull(const std::optional<double>& value) {
+  return value.has_value() ? OrderedJson(*value) : OrderedJson(nullptr);
 }
 
 // Returns counts and shares of an accuracy; null if it is not known.
-Json Accuracy(const std::optional<AccuracyReport>& accuracy) {
+OrderedJson Accuracy(const std::optional<AccuracyReport>& accuracy) {
   if (!accuracy.has_value()) return nullptr;
-  Json json = {
+  OrderedJson json = {
       {"images", accuracy->images}, {"correct", accuracy->correct}, {"top1", accuracy->top1()}};
   if (accuracy->labels > 0) json["labels"] = accuracy->labels;
   if (accuracy->top_k > 1) {
@@ -30,32 +30,34 @@ Json Accuracy(const std::optional<AccuracyReport>& accuracy) {
 }
 
 // Returns the arrays written with --outputs.
-Json OutputsFileOf(const RunReport& report) {
-  Json arrays = Json::array();
+OrderedJson OutputsFileOf(const RunReport& report) {
+  OrderedJson arrays = OrderedJson::array();
   for (const RunReport::WrittenOutput& output : report.written) {
     arrays.push_back(
         {{"output", output.name},
          {"array", output.array},
          {"type", output.type},
          {"shape", output.shape},
-         {"codes", output.quantisation.empty() ? Json(nullptr) : Json(output.array + ".codes")},
+         {"codes", output.quantisation.empty() ? OrderedJson(nullptr)
+                                               : OrderedJson(output.array + ".codes")},
          {"quantisation",
-          output.quantisation.empty() ? Json(nullptr) : Json(output.quantisation)}});
+          output.quantisation.empty() ? OrderedJson(nullptr) : OrderedJson(output.quantisation)}});
   }
   return {{"file", report.outputs_file}, {"arrays", std::move(arrays)}};
 }
 
 // Returns one entry per kernel. Cycles are present only if the report has a trace.
-Json Kernels(const RunReport& report) {
-  Json out = Json::array();
+OrderedJson Kernels(const RunReport& report) {
+  OrderedJson out = OrderedJson::array();
   const std::vector<KernelRow> rows = KernelRows(report);
   for (size_t k = 0; k < report.kernels.size(); ++k) {
     const KernelInfo& kernel = report.kernels[k];
-    Json json = {{"name", kernel.name}, {"operation", kernel.operation},
-                 {"unit", kernel.unit}, {"source_nodes", kernel.source_nodes},
-                 {"macs", kernel.macs}, {"operations", kernel.operations}};
-    json["schedule"] = kernel.schedule.empty() ? Json(nullptr) : Json(kernel.schedule);
-    json["host_reason"] = kernel.on_host() ? Json(kernel.host_reason) : Json(nullptr);
+    OrderedJson json = {{"name", kernel.name}, {"operation", kernel.operation},
+                        {"unit", kernel.unit}, {"source_nodes", kernel.source_nodes},
+                        {"macs", kernel.macs}, {"operations", kernel.operations}};
+    json["schedule"] =
+        kernel.schedule.empty() ? OrderedJson(nullptr) : OrderedJson(kernel.schedule);
+    json["host_reason"] = kernel.on_host() ? OrderedJson(kernel.host_reason) : OrderedJson(nullptr);
     if (!rows.empty()) {
       json["cycles"] = rows[k].cycles;
       json["share"] = rows[k].share;
@@ -65,8 +67,9 @@ Json Kernels(const RunReport& report) {
     if (!kernel.on_host()) {
       // Names the space that was searched if optimality is proved only within it.
       const bool only_searched = proof.optimal && proof.gap() > 0;
-      const Json space =
-          only_searched ? Json(kernel.schedule.empty() ? "loop orders" : "tilings") : Json(nullptr);
+      const OrderedJson space =
+          only_searched ? OrderedJson(kernel.schedule.empty() ? "loop orders" : "tilings")
+                        : OrderedJson(nullptr);
       json["certificate"] = {{"cost", proof.cost}, {"lower_bound", proof.lower_bound},
                              {"gap", proof.gap()}, {"optimal", proof.optimal},
                              {"unit", proof.unit}, {"bound_from", proof.bound_from},
@@ -78,11 +81,11 @@ Json Kernels(const RunReport& report) {
 }
 
 // Returns a figure; negative figures are unknown and become null.
-Json Figure(double value) { return value < 0 ? Json(nullptr) : Json(value); }
+OrderedJson Figure(double value) { return value < 0 ? OrderedJson(nullptr) : OrderedJson(value); }
 
 // Returns the modules that bound the modelled clock.
-Json ClockOf(const MachineClock& clock) {
-  Json modules = Json::array();
+OrderedJson ClockOf(const MachineClock& clock) {
+  OrderedJson modules = OrderedJson::array();
   for (const TimedModule& module : clock.modules) {
     modules.push_back({{"unit", module.unit},
                        {"module", module.module},
@@ -93,8 +96,8 @@ Json ClockOf(const MachineClock& clock) {
 }
 
 // Returns areas in square micrometres and energies per event in picojoules.
-Json CostOf(const Cost& cost) {
-  Json units = Json::array(), events = Json::array();
+OrderedJson CostOf(const Cost& cost) {
+  OrderedJson units = OrderedJson::array(), events = OrderedJson::array();
   for (const UnitArea& unit : cost.units) {
     units.push_back({{"unit", unit.unit},
                      {"logic_um2", unit.logic},
@@ -121,8 +124,8 @@ Json CostOf(const Cost& cost) {
 }
 
 // Returns the energy of one image by unit and event.
-Json EnergyOf(const Energy& energy) {
-  Json parts = Json::array();
+OrderedJson EnergyOf(const Energy& energy) {
+  OrderedJson parts = OrderedJson::array();
   for (const EnergyPart& part : energy.parts) {
     parts.push_back({{"unit", part.unit},
                      {"event", part.event},
@@ -137,12 +140,12 @@ Json EnergyOf(const Energy& energy) {
 }
 
 // Returns busy and stall cycles and bytes of each unit.
-Json Units(const Trace& trace) {
-  Json out = Json::array();
+OrderedJson Units(const Trace& trace) {
+  OrderedJson out = OrderedJson::array();
   for (const UnitTrace& unit : trace.units) {
     out.push_back({{"name", unit.name},
                    {"busy_cycles", unit.busy_cycles},
-                   {"stall_cycles", Json(unit.stall_cycles)},
+                   {"stall_cycles", OrderedJson(unit.stall_cycles)},
                    {"bytes_read", unit.bytes_read},
                    {"bytes_written", unit.bytes_written}});
   }
@@ -150,12 +153,12 @@ Json Units(const Trace& trace) {
 }
 
 // Returns the queues between units, which are named by their ends; null for those of the machine.
-Json Queues(const Trace& trace) {
+OrderedJson Queues(const Trace& trace) {
   const auto unit = [&](int index) {
     const bool known = index >= 0 && static_cast<size_t>(index) < trace.units.size();
-    return known ? Json(trace.units[static_cast<size_t>(index)].name) : Json(nullptr);
+    return known ? OrderedJson(trace.units[static_cast<size_t>(index)].name) : OrderedJson(nullptr);
   };
-  Json out = Json::array();
+  OrderedJson out = OrderedJson::array();
   for (const QueueTrace& queue : trace.queues) {
     out.push_back({{"name", queue.name},
                    {"from", unit(queue.from)},
@@ -169,8 +172,8 @@ Json Queues(const Trace& trace) {
 }  // namespace
 
 std::string ToJson(const RunReport& report) {
-  Json json;
-  json["kiln_report"] = 1;
+  OrderedJson json;
+  json["kiln_report"] = kReportVersion;
   json["model"] = {{"name", report.model.name},    {"source", report.model.source},
                    {"nodes", report.model.nodes},  {"parameters", report.model.parameters},
                    {"macs", report.model.macs},    {"input", report.model.input},
@@ -184,9 +187,10 @@ std::string ToJson(const RunReport& report) {
         {"clock_mhz", machine.clock_mhz}, {"description", machine.description},
         {"cost", CostOf(machine.cost)}};
   }
-  json["energy"] = report.energy.has_value() ? EnergyOf(*report.energy) : Json(nullptr);
+  json["energy"] = report.energy.has_value() ? EnergyOf(*report.energy) : OrderedJson(nullptr);
   json["performance"] = PerformanceJson(PerformanceOf(report));
-  json["optimise"] = report.objective.empty() ? Json(nullptr) : Json(report.objective);
+  json["optimise"] =
+      report.objective.empty() ? OrderedJson(nullptr) : OrderedJson(report.objective);
   json["data"] = {{"source", report.data.source},
                   {"kind", report.data.kind},
                   {"preprocess", report.data.preprocess},
@@ -202,15 +206,16 @@ std::string ToJson(const RunReport& report) {
       {"quantised", Accuracy(report.quantised)},
       {"agreement", Accuracy(report.agreement)},
       {"reference", report.reference},
-      {"none_because", report.no_accuracy.empty() ? Json(nullptr) : Json(report.no_accuracy)}};
+      {"none_because",
+       report.no_accuracy.empty() ? OrderedJson(nullptr) : OrderedJson(report.no_accuracy)}};
   json["output_sqnr_db"] = OrNull(report.output_sqnr_db());
-  json["outputs"] = Json::array();
+  json["outputs"] = OrderedJson::array();
   for (const OutputFidelity& output : report.outputs) {
     json["outputs"].push_back({{"name", output.name},
                                {"sqnr_db", OrNull(output.sqnr_db)},
                                {"equal_share", output.equal_share}});
   }
-  json["outputs_file"] = report.outputs_file.empty() ? Json(nullptr) : OutputsFileOf(report);
+  json["outputs_file"] = report.outputs_file.empty() ? OrderedJson(nullptr) : OutputsFileOf(report);
   json["run"] = nullptr;
   if (!report.level.empty()) {
     json["run"] = {
@@ -218,7 +223,7 @@ std::string ToJson(const RunReport& report) {
   }
   json["cycles_per_image"] = report.cycles_per_image;
   json["interval_cycles"] =
-      report.interval_cycles > 0 ? Json(report.interval_cycles) : Json(nullptr);
+      report.interval_cycles > 0 ? OrderedJson(report.interval_cycles) : OrderedJson(nullptr);
   json["images_at_once"] = report.trace.has_value() ? report.trace->images : 1;
   json["utilisation"] = OrNull(Utilisation(report));
   json["levels_compared"] = {{"images", report.compared_images},
@@ -226,23 +231,23 @@ std::string ToJson(const RunReport& report) {
   json["host_share"] = HostShare(report);
   json["partial"] = IsPartial(report);
   const std::optional<HostReason> host = LargestHostReason(report);
-  json["host_reason"] = host.has_value() ? Json(host->reason) : Json(nullptr);
+  json["host_reason"] = host.has_value() ? OrderedJson(host->reason) : OrderedJson(nullptr);
   json["memory"] = {{"constant_bytes", report.constant_bytes},
                     {"activation_bytes", report.activation_bytes}};
   json["kernels"] = Kernels(report);
-  json["units"] = report.trace.has_value() ? Units(*report.trace) : Json::array();
-  json["queues"] = report.trace.has_value() ? Queues(*report.trace) : Json::array();
+  json["units"] = report.trace.has_value() ? Units(*report.trace) : OrderedJson::array();
+  json["queues"] = report.trace.has_value() ? Queues(*report.trace) : OrderedJson::array();
   json["notes"] = report.notes;
   return JsonText(json);
 }
 
 std::string ToChromeTrace(const Trace& trace, const std::vector<KernelInfo>& kernels) {
-  const auto name_of = [&](int kernel) -> Json {
+  const auto name_of = [&](int kernel) -> OrderedJson {
     return kernel >= 0 && static_cast<size_t>(kernel) < kernels.size()
                ? kernels[static_cast<size_t>(kernel)].name
                : "kernel " + std::to_string(kernel);
   };
-  Json events = Json::array();
+  OrderedJson events = OrderedJson::array();
   // Thread 0 holds the kernels; unit u is thread u + 1.
   const auto name_thread = [&](int thread, const std::string& name) {
     events.push_back({{"ph", "M"},
@@ -275,7 +280,7 @@ std::string ToChromeTrace(const Trace& trace, const std::vector<KernelInfo>& ker
                       {"dur", span.end - span.begin},
                       {"name", name_of(span.kernel)}});
   }
-  Json json;
+  OrderedJson json;
   json["displayTimeUnit"] = "ns";
   json["otherData"] = {{"time_unit", "cycles"}, {"cycles", trace.cycles}};
   json["traceEvents"] = std::move(events);

@@ -182,8 +182,9 @@ std::string UtilisationText(const RunReport& report);
 // Formats the report for a terminal. The kernel table holds the `top` slowest kernels.
 std::string ToText(const RunReport& report, int top = 12);
 
-// Formats the report as JSON. Keys are stable between versions; "kiln_report" is the version of the
-// schema (1).
+// The version of the schema of a report's JSON, its key "kiln_report".
+inline constexpr int kReportVersion = 1;
+// Formats the report as JSON. Keys are stable between versions.
 std::string ToJson(const RunReport& report);
 
 }  // namespace kiln

@@ -20,7 +20,7 @@ using hardware::Resources;
 using hardware::SynthesisedUnit;
 using hardware::SynthesisOptions;
 using hardware::SynthesisResult;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // Returns whether a unit has no cells and no memories.
 bool IsEmpty(const Resources& r) { return r.cells == 0 && r.memory_bits == 0; }
@@ -77,7 +77,7 @@ std::string EndOf(const std::string& pin, const std::string& net) {
   return net.empty() || net == pin ? pin : fmt::format("{} ({})", net, pin);
 }
 
-Json JsonOf(const Resources& r, bool fpga) {
+OrderedJson JsonOf(const Resources& r, bool fpga) {
   if (fpga) {
     return {{"luts", r.luts},
             {"lut_memories", r.lut_memories},
@@ -93,11 +93,11 @@ Json JsonOf(const Resources& r, bool fpga) {
           {"memory_bits", r.memory_bits}};
 }
 
-Json JsonOf(const SynthesisedUnit& unit, bool fpga) {
-  Json json = {{"name", unit.name}, {"instances", unit.instances}};
+OrderedJson JsonOf(const SynthesisedUnit& unit, bool fpga) {
+  OrderedJson json = {{"name", unit.name}, {"instances", unit.instances}};
   json.update(JsonOf(unit.resources, fpga));
   if (unit.parts.empty()) return json;
-  json["parts"] = Json::array();
+  json["parts"] = OrderedJson::array();
   for (const SynthesisedUnit& part : unit.parts) json["parts"].push_back(JsonOf(part, fpga));
   json["between_parts"] = JsonOf(unit.own, fpga);
   return json;
@@ -125,8 +125,8 @@ std::string TextOf(const FpgaDevice& device, const Resources& design) {
                       : fmt::format("is too small: {}", fmt::join(lacking, ", ")));
 }
 
-Json JsonOf(const FpgaDevice& device, const Resources& design) {
-  Json uses;
+OrderedJson JsonOf(const FpgaDevice& device, const Resources& design) {
+  OrderedJson uses;
   bool fits = true;
   for (const DeviceUse& use : UseOf(device, design)) {
     uses[std::string(use.key)] = {{"used", use.used}, {"available", use.available}};
@@ -169,7 +169,7 @@ std::string ToText(const SynthesisResult& result, const SynthesisOptions& option
 
 std::string ToJson(const SynthesisResult& result, const SynthesisOptions& options) {
   const bool fpga = !options.fpga.empty();
-  Json json = {{"top", result.top}};
+  OrderedJson json = {{"top", result.top}};
   if (fpga) {
     json["fpga"] = options.fpga;
     if (options.device != nullptr)

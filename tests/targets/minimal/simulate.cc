@@ -88,8 +88,7 @@ Status Emit(const MinimalProgram& program, const std::filesystem::path& folder) 
                config.lanes, &project);
   project.others.emplace_back("design.yaml", Keys().Print(config));
   project.others.emplace_back("program.txt", program.Print());
-  const std::vector<uint8_t> beats =
-      BeatsOf(config, {}, std::vector<int8_t>{0}, std::vector<int8_t>{0});
+  const auto beats = BeatsOf(config, {}, std::vector<int8_t>{0}, std::vector<int8_t>{0});
   project.others.emplace_back("example.bin", std::string(beats.begin(), beats.end()));
   project.simulation_arguments = "--memory example.bin --beats 1";
   return hardware::WriteRtlProject(project, folder);

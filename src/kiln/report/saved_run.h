@@ -1,0 +1,48 @@
+// A run as its JSON (`kiln run --json`, docs/report.md) tells it, for comparisons.
+#ifndef KILN_REPORT_SAVED_RUN_H_
+#define KILN_REPORT_SAVED_RUN_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kiln/support/status.h"
+
+namespace kiln {
+
+// A kernel of a saved run. Absent figures are not known.
+struct SavedKernel {
+  std::string name, operation;
+  bool on_host = false;
+  std::optional<double> cycles;  // that it adds to the run
+};
+
+// The figures of a saved run, of one image. Absent figures are not known.
+struct SavedRun {
+  std::string file;         // that it was read from
+  std::string model;        // the network's name
+  std::string accelerator;  // empty at the reference level
+  std::string format;       // name of the quantised network; empty without one
+  bool estimated = false;   // cycles and times are the compiler's estimates
+  bool clock_confirmed = false;
+  bool partial = false;  // the host does more than a tenth of the operations
+  double macs = 0;       // of the network
+  double host_share = 0;
+  std::optional<double> accuracy;  // the accelerator's, or at the reference level that level's
+  std::optional<double> seconds, images_per_second, cycles, mhz;
+  std::optional<double> picojoules, watts, area_um2, utilisation;
+  std::vector<SavedKernel> kernels;
+};
+
+// Parses the JSON of a run. `source` names it in messages.
+//   errors  text that is no JSON or no report of a run; a report of another version of the schema;
+//           keys that are missing or of the wrong type; more kernels than the budget
+StatusOr<SavedRun> ParseSavedRun(std::string_view text, std::string_view source);
+StatusOr<SavedRun> ReadSavedRun(const std::filesystem::path& file);
+
+}  // namespace kiln
+
+#endif  // KILN_REPORT_SAVED_RUN_H_
