@@ -7,9 +7,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "kiln/report/run_report.h"
 #include "kiln/report/saved_run.h"
+#include "kiln/support/budgets.h"
 #include "tests/report/example_report.h"
 #include "tests/report/well_formed.h"
 
@@ -151,6 +153,15 @@ TEST(Comparison, OneRunIsNoComparison) {
             "a.json: one run cannot be compared; name two or more reports of `kiln run --json`");
 }
 
+TEST(Comparison, RunsAreLimited) {
+  const std::vector<SavedRun> most(budgets::kComparedRuns, RunOf("a", "a.json"));
+  EXPECT_TRUE(Compare(most, false).ok());
+  std::vector<SavedRun> more = most;
+  more.push_back(RunOf("b", "b.json"));
+  EXPECT_EQ(MessageOf(Compare(more, false).status()),
+            "a.json: 33 runs are too many to compare; at most 32");
+}
+
 // What the writer writes the reader reads. The figures are those of example_report.h, by hand:
 // energy 26,000 * 0.3 + 100,000 * 0.01 + 64 * 162.5 pJ.
 TEST(SavedRun, ReadsWhatAReportWrites) {
@@ -183,8 +194,9 @@ TEST(SavedRun, RefusesOtherFiles) {
     return run.ok() ? "accepted" : MessageOf(run.status());
   };
   EXPECT_THAT(message("{"), HasSubstr("r.json"));
-  EXPECT_EQ(message("[]"),
-            "r.json: is no report of a run; the JSON of `kiln run --json` or `kiln compile --json`");
+  EXPECT_EQ(
+      message("[]"),
+      "r.json: is no report of a run; the JSON of `kiln run --json` or `kiln compile --json`");
   EXPECT_EQ(message("{}"), message("[]"));
   EXPECT_EQ(message(R"({"kiln_report": 7})"),
             "r.json: key 'kiln_report': 7 is another version; 1: write the report again with this "
@@ -202,7 +214,7 @@ TEST(SavedRun, RefusesOtherFiles) {
   EXPECT_THAT(message(json.dump()), HasSubstr("neither true nor false"));
   json = nlohmann::json::parse(ToJson(ExampleReport()));
   json["kernels"] = nlohmann::json::array();
-  for (int k = 0; k < 65'537; ++k) json["kernels"].push_back(nullptr);
+  for (int k = 0; k <= budgets::kReportKernels; ++k) json["kernels"].push_back(nullptr);
   EXPECT_THAT(message(json.dump()), HasSubstr("65537 are too many"));
 }
 

@@ -10,7 +10,6 @@
 #include "kiln/command/result_files.h"
 #include "kiln/report/comparison.h"
 #include "kiln/report/saved_run.h"
-#include "kiln/support/budgets.h"
 
 namespace kiln::cli {
 namespace {
@@ -47,10 +46,6 @@ class CompareCommand final : public Command {
     KILN_RETURN_IF_ERROR(CheckIsFile("--report", html_));
     const std::vector<std::filesystem::path> inputs(files_.begin(), files_.end());
     KILN_RETURN_IF_ERROR(CheckOutputs({json_, html_}, inputs));
-    if (std::ssize(files_) > budgets::kComparedRuns) {
-      return ErrorAt("", "runs", std::to_string(files_.size()) + " are too many",
-                     "at most " + std::to_string(budgets::kComparedRuns));
-    }
     std::vector<SavedRun> runs;
     for (const std::string& file : files_) {
       KILN_ASSIGN_OR_RETURN(SavedRun run, ReadSavedRun(file));

@@ -16,6 +16,7 @@
 #include "kiln/report/performance.h"
 #include "kiln/report/run_report.h"
 #include "kiln/report/text.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/json_text.h"
 #include "kiln/support/stable_sort.h"
 
@@ -28,7 +29,7 @@ std::string Counts(double value) { return Thousands(static_cast<int64_t>(std::ll
 struct ComparedFigure {
   const char* name;
   const char* key;  // in JSON
-  std::optional<double> SavedRun::*value;
+  std::optional<double> SavedRun::* value;
   std::string (*format)(double value);
   bool is_share;  // compared by difference in percentage points; others by ratio
 };
@@ -134,8 +135,7 @@ std::string KernelText(const Comparison& c, const Comparison::Kernel& kernel, si
 std::string RemarksOf(const SavedRun& run) {
   std::vector<std::string> remarks;
   if (run.estimated && run.cycles.has_value()) remarks.emplace_back("estimated");
-  if (run.seconds.has_value() && !run.clock_confirmed)
-    remarks.emplace_back("clock not confirmed");
+  if (run.seconds.has_value() && !run.clock_confirmed) remarks.emplace_back("clock not confirmed");
   if (run.partial) remarks.emplace_back("PARTIAL");
   return fmt::format("{}", fmt::join(remarks, ", "));
 }
@@ -150,29 +150,32 @@ StatusOr<Comparison> Compare(std::vector<SavedRun> runs, bool any_host) {
     return ErrorAt(runs.empty() ? "" : runs[0].file, "", "one run cannot be compared",
                    "name two or more reports of `kiln run --json`");
   }
+  if (std::ssize(runs) > budgets::kComparedRuns) {
+    return ErrorAt(runs[0].file, "", fmt::format("{} runs are too many to compare", runs.size()),
+                   fmt::format("at most {}", budgets::kComparedRuns));
+  }
   Comparison comparison;
   const SavedRun& first = runs[0];
   for (const SavedRun& run : runs) {
     if (std::abs(run.host_share - first.host_share) <= kSameHostShare) continue;
-    const std::string fault =
-        fmt::format("the host does {} of the operations, in {} {}", HostText(run), first.file,
-                    HostText(first));
+    const std::string fault = fmt::format("the host does {} of the operations, in {} {}",
+                                          HostText(run), first.file, HostText(first));
     if (!any_host) {
       return ErrorAt(run.file, "", fault,
                      "compare runs with the same share, or add --any-host to compare what the "
                      "accelerators did all the same");
     }
-    comparison.notes.push_back(fmt::format(
-        "{}: {}; cycles, times and energies leave the host out, so they are not of the "
-        "same work",
-        run.file, fault));
+    comparison.notes.push_back(
+        fmt::format("{}: {}; cycles, times and energies leave the host out, so they are not of the "
+                    "same work",
+                    run.file, fault));
   }
   for (const SavedRun& run : runs) {
     if (run.model == first.model && run.macs == first.macs) continue;
-    comparison.notes.push_back(fmt::format(
-        "{}: runs '{}' ({}), {} runs '{}' ({})", run.file, run.model,
-        Metric(run.macs, "multiply-accumulates"), first.file, first.model,
-        Metric(first.macs, "multiply-accumulates")));
+    comparison.notes.push_back(fmt::format("{}: runs '{}' ({}), {} runs '{}' ({})", run.file,
+                                           run.model, Metric(run.macs, "multiply-accumulates"),
+                                           first.file, first.model,
+                                           Metric(first.macs, "multiply-accumulates")));
   }
   comparison.labels = LabelsOf(runs);
   comparison.kernels = KernelsOf(runs);
@@ -259,11 +262,12 @@ std::string ToJson(const Comparison& c) {
   json["runs"] = Json::array();
   for (size_t r = 0; r < c.runs.size(); ++r) {
     const SavedRun& run = c.runs[r];
-    Json figures = {{"label", c.labels[r]},
-                    {"file", run.file},
-                    {"model", run.model},
-                    {"accelerator", run.accelerator.empty() ? Json(nullptr) : Json(run.accelerator)},
-                    {"format", run.format.empty() ? Json(nullptr) : Json(run.format)}};
+    Json figures = {
+        {"label", c.labels[r]},
+        {"file", run.file},
+        {"model", run.model},
+        {"accelerator", run.accelerator.empty() ? Json(nullptr) : Json(run.accelerator)},
+        {"format", run.format.empty() ? Json(nullptr) : Json(run.format)}};
     Json ratios = Json::object();
     for (const ComparedFigure& figure : kComparedFigures) {
       figures[figure.key] = or_null(run.*figure.value);
@@ -288,8 +292,7 @@ std::string ToJson(const Comparison& c) {
       runs.push_back({{"operation", saved->operation},
                       {"on_host", saved->on_host},
                       {"cycles", or_null(CyclesAt(c, kernel, r))},
-                      {"cycles_to_first",
-                       ratio(CyclesAt(c, kernel, 0), CyclesAt(c, kernel, r))}});
+                      {"cycles_to_first", ratio(CyclesAt(c, kernel, 0), CyclesAt(c, kernel, r))}});
     }
     json["kernels"].push_back({{"name", kernel.name}, {"runs", std::move(runs)}});
   }
@@ -307,8 +310,8 @@ std::string FigureCell(const std::string& value, double share, const std::string
 }
 
 std::string HeadOf(const Comparison& c, std::string_view title) {
-  std::string out = fmt::format(
-      R"(<div class="scroll"><table class="runs"><thead><tr><th>{}</th>)", EscapeHtml(title));
+  std::string out = fmt::format(R"(<div class="scroll"><table class="runs"><thead><tr><th>{}</th>)",
+                                EscapeHtml(title));
   for (const std::string& label : c.labels)
     out += fmt::format(R"(<th class="n">{}</th>)", EscapeHtml(label));
   return out;
@@ -325,10 +328,9 @@ std::string FigureTable(const Comparison& c) {
       const std::optional<double>& value = c.runs[r].*figure.value;
       out += !value.has_value()
                  ? R"(<td class="n">-</td>)"
-                 : FigureCell(figure.format(*value), *value / most,
-                              r == 0 ? ""
-                                     : Against(c.runs[0].*figure.value, value, figure.is_share),
-                              r);
+                 : FigureCell(
+                       figure.format(*value), *value / most,
+                       r == 0 ? "" : Against(c.runs[0].*figure.value, value, figure.is_share), r);
     }
     out += "</tr>";
   }
@@ -369,8 +371,8 @@ std::string KernelsTable(const Comparison& c) {
 }  // namespace
 
 std::string ToHtml(const Comparison& c) {
-  const std::string title = fmt::format("{} on {}", c.runs[0].model,
-                                        Counted(std::ssize(c.runs), "accelerator"));
+  const std::string title =
+      fmt::format("{} on {}", c.runs[0].model, Counted(std::ssize(c.runs), "accelerator"));
   std::string out = fmt::format(
       R"(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"/><meta name="viewport" content="width=device-width, initial-scale=1"/>

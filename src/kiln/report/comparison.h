@@ -30,7 +30,7 @@ inline constexpr double kSameHostShare = 1e-4;
 // Puts at least two runs side by side.
 //   any_host  whether runs whose host does another share of the operations are compared; a note
 //             then states the shares
-//   errors    fewer than two runs; such runs, unless any_host
+//   errors    fewer than two runs, or more than the budget; such runs, unless any_host
 StatusOr<Comparison> Compare(std::vector<SavedRun> runs, bool any_host);
 
 // Formats the figures, and the `top` kernels with the most cycles in any run, with the ratio to the

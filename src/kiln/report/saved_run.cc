@@ -20,7 +20,8 @@ constexpr char kWriteAgain[] = "write the report again with this version of Kiln
 // not read.
 class RunReader {
  public:
-  RunReader(std::string_view source, const Json& root) : reader_(std::string(source)), root_(root) {}
+  RunReader(std::string_view source, const Json& root)
+      : reader_(std::string(source)), root_(root) {}
 
   StatusOr<SavedRun> Read(std::string_view source) {
     SavedRun run;

@@ -11,8 +11,6 @@
 namespace kiln::systolic {
 namespace {
 
-using hardware::CounterRegister;
-using hardware::Register;
 using hardware::RegisterMap;
 using hardware::RegisterValue;
 
