@@ -35,11 +35,9 @@ class CompareCommand final : public Command {
         ->capture_default_str();
     app.footer(
         "Ratios and differences are to the first run.\n"
-        "Example:\n  kiln run models/demo_fashion_mnist.onnx --on systolic-int8-8x8 --random 1 "
-        "--json a.json\n"
-        "  kiln run models/demo_fashion_mnist.onnx --on systolic-int8-16x16 --random 1 --json "
-        "b.json\n"
-        "  kiln compare a.json b.json --report compare.html");
+        "Example:\n  kiln compare a.json b.json --report compare.html\n"
+        "where `kiln run models/demo_fashion_mnist.onnx --on systolic-int8-8x8 --random 1 --json "
+        "a.json` has written a.json.");
   }
 
   Status Run(Context& context) override {
