@@ -12,8 +12,8 @@ kiln_family_room(vta/lint                     USES simulate/functional isa confi
 kiln_family_room(vta/compile                  USES simulate/cycle isa config)
 kiln_family_room(vta/runtime
                  USES simulate/rtl simulate/cycle simulate/functional simulate isa config)
-kiln_family_room(vta/run
-                 USES runtime compile emit simulate/rtl simulate/cycle simulate/functional isa config)
+kiln_family_room(vta/run                      USES runtime compile emit simulate/rtl simulate/cycle
+                                                    simulate/functional isa config)
 kiln_family_room(vta/cost                     USES isa config)
 kiln_family_command(vta USES command report hardware ir numerics net support)
 
