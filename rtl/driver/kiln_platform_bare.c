@@ -6,20 +6,10 @@
  *
  * The memory must not be cached, or KILN_CLEAN(pointer, bytes) and KILN_INVALIDATE(pointer, bytes)
  * must be defined, which write back and drop the cache lines of a range. `where` is ignored. */
-#include "kiln_platform.h"
+#include "kiln_platform_mapped.h"
 
 #if !defined(KILN_REGISTERS_ADDRESS) || !defined(KILN_MEMORY_ADDRESS)
 #error "define KILN_REGISTERS_ADDRESS and KILN_MEMORY_ADDRESS"
-#endif
-#ifndef KILN_CLEAN
-#define KILN_CLEAN(pointer, bytes) ((void)(pointer), (void)(bytes))
-#endif
-#ifndef KILN_INVALIDATE
-#define KILN_INVALIDATE(pointer, bytes) ((void)(pointer), (void)(bytes))
-#endif
-/* Accesses before it are done before those after it. */
-#ifndef KILN_BARRIER
-#define KILN_BARRIER() __sync_synchronize()
 #endif
 
 int kiln_open(kiln_device *device, const char *where, uint64_t memory_bytes) {
@@ -31,30 +21,5 @@ int kiln_open(kiln_device *device, const char *where, uint64_t memory_bytes) {
 }
 
 void kiln_close(kiln_device *device) { (void)device; }
-
-uint32_t kiln_read32(kiln_device *device, uint32_t address) {
-  const uint32_t value = *(volatile uint32_t *)(device->registers + address);
-  KILN_BARRIER();
-  return value;
-}
-
-void kiln_write32(kiln_device *device, uint32_t address, uint32_t value) {
-  KILN_BARRIER();
-  *(volatile uint32_t *)(device->registers + address) = value;
-}
-
-void kiln_memory_write(kiln_device *device, uint64_t address, const void *bytes, size_t size) {
-  volatile unsigned char *to = device->memory + address;
-  size_t i;
-  for (i = 0; i < size; ++i) to[i] = ((const unsigned char *)bytes)[i];
-  KILN_CLEAN(to, size);
-}
-
-void kiln_memory_read(kiln_device *device, uint64_t address, void *bytes, size_t size) {
-  volatile unsigned char *from = device->memory + address;
-  size_t i;
-  KILN_INVALIDATE(from, size);
-  for (i = 0; i < size; ++i) ((unsigned char *)bytes)[i] = from[i];
-}
 
 void kiln_pause(kiln_device *device) { (void)device; }

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kiln_platform.h"
+#include "kiln_platform_mapped.h"
 
 #define REGISTER_BYTES 4096u
 #define PAUSE_NANOSECONDS 10000L
@@ -61,28 +61,6 @@ void kiln_close(kiln_device *device) {
   if (device->registers != NULL) munmap((void *)device->registers, REGISTER_BYTES);
   if (device->memory != NULL) munmap((void *)device->memory, (size_t)device->memory_bytes);
   close(device->descriptors[0]);
-}
-
-uint32_t kiln_read32(kiln_device *device, uint32_t address) {
-  const uint32_t value = *(volatile uint32_t *)(device->registers + address);
-  __sync_synchronize();
-  return value;
-}
-
-void kiln_write32(kiln_device *device, uint32_t address, uint32_t value) {
-  __sync_synchronize();
-  *(volatile uint32_t *)(device->registers + address) = value;
-}
-
-/* Byte by byte, because memory that is not cached need not take unaligned accesses. */
-void kiln_memory_write(kiln_device *device, uint64_t address, const void *bytes, size_t size) {
-  size_t i;
-  for (i = 0; i < size; ++i) device->memory[address + i] = ((const unsigned char *)bytes)[i];
-}
-
-void kiln_memory_read(kiln_device *device, uint64_t address, void *bytes, size_t size) {
-  size_t i;
-  for (i = 0; i < size; ++i) ((unsigned char *)bytes)[i] = device->memory[address + i];
 }
 
 void kiln_pause(kiln_device *device) {

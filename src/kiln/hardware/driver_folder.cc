@@ -118,6 +118,7 @@ void AddDriver(const RegisterMap& map, const DriverExample& example, RtlProject*
                      "kiln_driver.h",
                      "kiln_driver.c",
                      "kiln_platform.h",
+                     "kiln_platform_mapped.h",
                      "kiln_platform_bare.c",
                      "kiln_platform_linux.c",
                      "kiln_platform_simulation.c",
