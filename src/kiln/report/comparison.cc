@@ -38,7 +38,7 @@ constexpr ComparedFigure kComparedFigures[] = {
     {"accuracy", "accuracy", &SavedRun::accuracy, [](double v) { return Percent(v, 2); }, true},
     {"time per image", "seconds", &SavedRun::seconds, [](double v) { return Seconds(v); }, false},
     {"images a second", "images_per_second", &SavedRun::images_per_second,
-     [](double v) { return v < 100 ? ThreeDigits(v) : Counts(std::floor(v)); }, false},
+     [](double v) { return ImagesPerSecond(v); }, false},
     {"energy per image", "picojoules", &SavedRun::picojoules, [](double v) { return Joules(v); },
      false},
     {"area", "area_um2", &SavedRun::area_um2, [](double v) { return SquareMillimetres(v); }, false},
@@ -373,13 +373,7 @@ std::string KernelsTable(const Comparison& c) {
 std::string ToHtml(const Comparison& c) {
   const std::string title =
       fmt::format("{} on {}", c.runs[0].model, Counted(std::ssize(c.runs), "accelerator"));
-  std::string out = fmt::format(
-      R"(<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"/><meta name="viewport" content="width=device-width, initial-scale=1"/>
-<title>{0}</title><style>{1}</style></head><body><main>
-<h1>{0}</h1>
-)",
-      EscapeHtml(title), html::Style());
+  std::string out = html::PageHead(title, EscapeHtml(title));
   for (const std::string& note : c.notes)
     out += fmt::format(R"(<p class="bad">Note: {}.</p>)", EscapeHtml(note));
   out += "<h2>Figures</h2>\n" + FigureTable(c) + "\n";

@@ -292,16 +292,12 @@ std::string HostKernels(const RunReport& report) {
 }  // namespace
 
 std::string ToHtml(const RunReport& report) {
-  const std::string model = EscapeHtml(report.model.name);
-  const std::string machine =
-      report.machine.has_value() ? EscapeHtml(report.machine->name) : "the reference";
-  std::string out = fmt::format(
-      R"(<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"/><meta name="viewport" content="width=device-width, initial-scale=1"/>
-<title>{0} on {1}</title><style>{2}</style></head><body><main>
-<h1>{0} <span class="on">on</span> {1}</h1>
-)",
-      model, machine, html::Style());
+  const std::string machine_name =
+      report.machine.has_value() ? report.machine->name : "the reference";
+  std::string out =
+      html::PageHead(fmt::format("{} on {}", report.model.name, machine_name),
+                     fmt::format(R"({} <span class="on">on</span> {})",
+                                 EscapeHtml(report.model.name), EscapeHtml(machine_name)));
   out += Cards(report) + "\n" + Settings(report) + "\n";
   if (report.trace.has_value()) out += "<h2>Timeline</h2>\n" + html::Timeline(report) + "\n";
   if (report.trace.has_value() && !report.trace->queues.empty())

@@ -11,6 +11,8 @@ namespace kiln::html {
 
 // Returns the style sheet.
 std::string_view Style();
+// Returns the beginning of a page, up to its heading. `title` is text, `heading` is HTML.
+std::string PageHead(std::string_view title, std::string_view heading);
 
 // Draws the timeline as SVG: one row per unit, one rectangle per stretch of work on one kernel.
 // Stretches less than a pixel apart are joined.

@@ -1,5 +1,8 @@
-// The style sheet of the HTML reports.
+// The style sheet and the head of the HTML reports.
+#include <fmt/format.h>
+
 #include "kiln/report/html_parts.h"
+#include "kiln/report/text.h"
 
 namespace kiln::html {
 
@@ -44,7 +47,6 @@ th, td { text-align: left; padding: .34rem .7rem .34rem 0; border-bottom: 1px so
 th { color: var(--faint); font-weight: 550; white-space: nowrap; border-bottom-color: var(--faint); }
 td.n, th.n { text-align: right; white-space: nowrap; }
 td.name { overflow-wrap: anywhere; min-width: 12rem; }
-td.long { min-width: 11rem; }
 table.runs th.n { white-space: normal; min-width: 9rem; overflow-wrap: anywhere; }
 td.n svg { margin-left: auto; }
 tr.host td { color: var(--faint); }
@@ -70,6 +72,14 @@ footer { margin-top: 3rem; color: var(--faint); font-size: .84rem; border-top: 1
   h2 { break-after: avoid; }
 }
 )css";
+}
+
+std::string PageHead(std::string_view title, std::string_view heading) {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+      "<title>{}</title><style>{}</style></head><body><main>\n<h1>{}</h1>\n",
+      EscapeHtml(title), Style(), heading);
 }
 
 }  // namespace kiln::html

@@ -82,6 +82,11 @@ std::string Seconds(double seconds) {
   return fmt::format("{} ns", ThreeDigits(seconds / 1e-9));
 }
 
+std::string ImagesPerSecond(double images_per_second) {
+  return images_per_second < 100 ? ThreeDigits(images_per_second)
+                                 : Thousands(static_cast<int64_t>(images_per_second));
+}
+
 std::string ClockLine(const Performance& p) {
   const std::string asked = p.clock_mhz > 0
                                 ? fmt::format("{:g} MHz by the design point", p.clock_mhz)
@@ -110,12 +115,8 @@ std::string SpeedLine(const Performance& p) {
         "{}{} per {}", p.estimated ? "estimated " : "", Seconds(*p.seconds),
         p.images == 1 ? std::string("image") : fmt::format("{} images at once", p.images)));
   }
-  if (p.images_per_second.has_value()) {
-    parts.push_back(
-        *p.images_per_second < 100
-            ? fmt::format("{} images/s", ThreeDigits(*p.images_per_second))
-            : fmt::format("{} images/s", Thousands(static_cast<int64_t>(*p.images_per_second))));
-  }
+  if (p.images_per_second.has_value())
+    parts.push_back(ImagesPerSecond(*p.images_per_second) + " images/s");
   add(p.gops, "GOPS");
   add(p.gops_per_mm2, "GOPS/mm²");
   add(p.watts, "W");

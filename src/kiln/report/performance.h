@@ -45,7 +45,8 @@ struct Performance {
 // Returns the figures of a run, or of a program that has not run; nullopt without a machine.
 std::optional<Performance> PerformanceOf(const RunReport& report);
 
-std::string Seconds(double seconds);  // formats "1.23 ms"
+std::string Seconds(double seconds);                    // formats "1.23 ms"
+std::string ImagesPerSecond(double images_per_second);  // formats "71.0", "7,892"
 
 // Format the clock and whether the model confirms it, and the figures, in one line each: "500 MHz
 // by the design point, NOT CONFIRMED: ..."; "0.335 ms per image, ...". The second is empty if

@@ -87,7 +87,7 @@ class RunReader {
       kernel.name = Text(from, "name", path("name"));
       kernel.operation = Text(from, "operation", path("operation"));
       const Json& reason = At(from, "host_reason", path("host_reason"));
-      if (!reason.is_null() && !reason.is_string()) NoText(reason, path("host_reason"));
+      if (!reason.is_null()) reader_.Text(from, "host_reason", path("host_reason"));
       kernel.on_host = !reason.is_null();
       if (Has(from, "cycles")) kernel.cycles = Number(from, "cycles", path("cycles"));
       run->kernels.push_back(std::move(kernel));
@@ -104,14 +104,9 @@ class RunReader {
     if (reader_.status().ok()) reader_.Fail(path, "is missing", kWriteAgain);
     return kNull;
   }
-  void NoText(const Json& value, const std::string& path) {
-    reader_.Fail(path, Shown(value) + " is no text", "text");
-  }
   std::string Text(const Json& object, const char* key, const std::string& path) {
-    const Json& value = At(object, key, path);
-    if (value.is_string()) return value.get<std::string>();
-    NoText(value, path);
-    return "";
+    At(object, key, path);
+    return reader_.Text(object, key, path);
   }
   bool Truth(const Json& object, const char* key, const std::string& path) {
     const Json& value = At(object, key, path);
