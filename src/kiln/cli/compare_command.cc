@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kiln/command/arguments.h"
 #include "kiln/command/checks.h"
 #include "kiln/command/command.h"
 #include "kiln/command/result_files.h"
@@ -29,10 +30,7 @@ class CompareCommand final : public Command {
         ->type_name("FILE.html");
     output->add_option("--json", json_, "The comparison as JSON; - is standard output")
         ->type_name("FILE");
-    output->add_option("--top", top_, "Kernels in the printed table")
-        ->type_name("N")
-        ->check(InRange(0, 100000))
-        ->capture_default_str();
+    DeclareTop(*output, &top_);
     app.footer(
         "Ratios and differences are to the first run.\n"
         "Example:\n  kiln compare a.json b.json --report compare.html\n"

@@ -4,7 +4,6 @@
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "kiln/command/result_files.h"
 #include "kiln/report/text.h"
 #include "kiln/support/file.h"
+#include "kiln/support/json_text.h"
 #include "kiln/support/process.h"
 
 namespace kiln::cli {
@@ -45,7 +45,6 @@ struct Finding {
   std::string version;  // empty: the tool prints none
   std::string_view verdict() const {
     if (!found) return tool->needed ? "missing" : "missing, optional";
-    if (tool->known.empty()) return "found";
     return version.starts_with(tool->known) ? "known to work" : "not tested";
   }
 };
@@ -103,7 +102,7 @@ class DoctorCommand final : public Command {
       if (!finding.found && tool.needed) missing.emplace_back(tool.package);
     }
     const nlohmann::json all = {{"complete", missing.empty()}, {"tools", std::move(tools)}};
-    KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, table.ToString(), all.dump(2) + "\n"));
+    KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, table.ToString(), JsonText(all)));
     if (missing.empty()) return OkStatus();
     return NotFoundAt("", "", "tools are missing or do not run",
                       fmt::format("apt-get install {}", fmt::join(missing, " ")));

@@ -96,10 +96,7 @@ class RunCommand final : public Command {
         ->add_option("--trace", trace_,
                      "What each unit did when, for chrome://tracing and Perfetto")
         ->type_name("FILE");
-    output->add_option("--top", top_, "Kernels in the printed table")
-        ->type_name("N")
-        ->check(InRange(0, 100000))
-        ->capture_default_str();
+    DeclareTop(*output, &top_);
     app.footer(
         "Example:\n  kiln run models/demo_fashion_mnist.onnx --on systolic-int8-16x16 --report "
         "run.html \\\n"

@@ -134,8 +134,8 @@ class SynthCommand final : public Command {
     return hardware::SourcesOfModule(module_);
   }
 
-  // Sets the device and its family. Errors: --fpga names another family; an option of standard cells
-  // is combined with --fpga or --device.
+  // Sets the device and its family. Errors: --fpga names another family; an option of standard
+  // cells is combined with --fpga or --device.
   Status CheckTarget() {
     if (!device_.empty()) {
       KILN_ASSIGN_OR_RETURN(options_.device, hardware::FindFpgaDevice(device_, "--device"));

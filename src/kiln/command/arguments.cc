@@ -203,6 +203,13 @@ void DeclareTopK(CLI::App& app, int* k) {
       ->capture_default_str();
 }
 
+void DeclareTop(CLI::App& app, int* kernels) {
+  app.add_option("--top", *kernels, "Kernels in the printed table")
+      ->type_name("N")
+      ->check(InRange(0, 100000))
+      ->capture_default_str();
+}
+
 void DeclareNode(CLI::App& app, int* node_nm) {
   app.add_option("--node-nm", *node_nm, "CMOS node of the areas and energies in the report")
       ->check(CLI::IsMember(hardware::TechnologyNodes()).description(""))

@@ -113,6 +113,8 @@ Status NoDataFor(const std::filesystem::path& model, const Shapes& shapes, bool 
 
 // Declares --top-k: accuracy also counts labels among the k highest scores.
 void DeclareTopK(CLI::App& app, int* k);
+// Declares --top: the number of kernels in a printed table.
+void DeclareTop(CLI::App& app, int* kernels);
 // Declares --node-nm: the CMOS node of reported areas and energies, in nanometres.
 void DeclareNode(CLI::App& app, int* node_nm);
 
