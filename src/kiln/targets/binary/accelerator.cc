@@ -19,6 +19,7 @@
 #include "kiln/targets/binary/isa/stream.h"
 #include "kiln/targets/binary/run_network.h"
 #include "kiln/targets/binary/simulate/functional/functional.h"
+#include "kiln/targets/interface/folder_guide.h"
 
 namespace kiln::binary {
 namespace {
@@ -47,8 +48,6 @@ NamedRecipe BinaryAccelerator::OwnRecipe() const {
 }
 
 namespace {
-
-constexpr size_t kMostSampleBytes = size_t{4} << 20;
 
 // Records launches at the functional level until the sample has kMostSampleBytes bytes, at least
 // one. Sets `beats` to the beats that the machine sends.
@@ -102,10 +101,7 @@ StatusOr<hardware::SampleRun> RecordSample(const NetworkProgram& program, const 
                            full = full || !record(kernel, block, records, result.results);
                            return std::move(result.results);
                          });
-  machine->Begin({.first = 0, .count = 1});
-  for (size_t i = 0; i < batch.inputs.size(); ++i)
-    KILN_RETURN_IF_ERROR(machine->Load(0, i, batch.inputs[i]));
-  KILN_RETURN_IF_ERROR(machine->Run().status());
+  KILN_RETURN_IF_ERROR(RunImage(*machine, batch.inputs));
   return sample;
 }
 
@@ -126,17 +122,13 @@ Status BinaryAccelerator::EmitRtl(const Program& program, const FolderContent& c
   int64_t beats = 0, recorded = 0;
   KILN_ASSIGN_OR_RETURN(const hardware::SampleRun sample,
                         RecordSample(*own, content.sample, &beats, &recorded));
-  hardware::DesignGuide& guide = project.guide.emplace();
+  hardware::DesignGuide& guide = project.guide.emplace(GuideOf("binary", config_.name, content));
   if (recorded > 0) {
     AddSample(sample, fmt::format("--beats {}", beats), &project);
     guide.sample =
         fmt::format("The sample runs the first {} of {} launches of the network on one input.",
                     recorded, launches);
   }
-  guide.family = "binary";
-  guide.design_point = config_.name;
-  guide.network = content.network;
-  guide.figures = content.figures;
   guide.start =
       "The machine has no registers: everything enters as beats of the stream `in`. After reset, "
       "send the\nbeats that load a program (`program.bin` holds the first one), then for each run "

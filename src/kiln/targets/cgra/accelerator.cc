@@ -18,6 +18,7 @@
 #include "kiln/targets/cgra/emit/emit.h"
 #include "kiln/targets/cgra/run_network.h"
 #include "kiln/targets/cgra/simulate/functional/functional.h"
+#include "kiln/targets/interface/folder_guide.h"
 
 namespace kiln::cgra {
 
@@ -39,8 +40,6 @@ std::vector<std::string> CgraAccelerator::WeightFormats() const {
 NamedRecipe CgraAccelerator::OwnRecipe() const { return {.name = "int8", .recipe = Int8Recipe()}; }
 
 namespace {
-
-constexpr size_t kMostSampleBytes = size_t{4} << 20;
 
 // Records launches at the functional level until the sample has kMostSampleBytes bytes, of the last
 // launch only the runs that fit. Sets `beats` to the beats that the machine sends.
@@ -88,10 +87,7 @@ StatusOr<hardware::SampleRun> RecordSample(const NetworkProgram& program, const 
             },
             contents, trace);
       });
-  machine->Begin({.first = 0, .count = 1});
-  for (size_t i = 0; i < batch.inputs.size(); ++i)
-    KILN_RETURN_IF_ERROR(machine->Load(0, i, batch.inputs[i]));
-  KILN_RETURN_IF_ERROR(machine->Run().status());
+  KILN_RETURN_IF_ERROR(RunImage(*machine, batch.inputs));
   return sample;
 }
 
@@ -118,7 +114,7 @@ Status CgraAccelerator::EmitRtl(const Program& program, const FolderContent& con
   int64_t beats = 0, recorded = 0;
   KILN_ASSIGN_OR_RETURN(const hardware::SampleRun sample,
                         RecordSample(*compiled, content.sample, &beats, &recorded));
-  hardware::DesignGuide& guide = project.guide.emplace();
+  hardware::DesignGuide& guide = project.guide.emplace(GuideOf("cgra", config_.name, content));
   if (recorded > 0) {
     AddSample(sample, fmt::format("--beats {}", beats), &project);
     guide.sample = fmt::format(
@@ -126,10 +122,6 @@ Status CgraAccelerator::EmitRtl(const Program& program, const FolderContent& con
         "input (of the last one maybe\nnot all runs).",
         recorded, launches);
   }
-  guide.family = "cgra";
-  guide.design_point = config_.name;
-  guide.network = content.network;
-  guide.figures = content.figures;
   guide.start =
       "The machine has no registers: everything enters as beats of the stream `in`. After reset, "
       "send the\nbeats that load a configuration (`configuration.bin` holds the first one), then "

@@ -17,9 +17,11 @@
 #include "kiln/targets/dataflow/cost/cost.h"
 #include "kiln/targets/dataflow/cost/events.h"
 #include "kiln/targets/dataflow/emit/emit.h"
+#include "kiln/targets/dataflow/isa/registers.h"
 #include "kiln/targets/dataflow/run_network.h"
 #include "kiln/targets/dataflow/simulate/functional/functional.h"
 #include "kiln/targets/interface/family.h"
+#include "kiln/targets/interface/folder_guide.h"
 
 namespace kiln::dataflow {
 namespace {
@@ -138,15 +140,14 @@ StatusOr<std::vector<hardware::SampleRun>> RecordSamples(const DataflowProgram& 
         }
         return outputs;
       });
-  machine->Begin({.first = 0, .count = 1});
-  for (size_t i = 0; i < batch.inputs.size(); ++i)
-    KILN_RETURN_IF_ERROR(machine->Load(0, i, batch.inputs[i]));
-  KILN_RETURN_IF_ERROR(machine->Run().status());
+  KILN_RETURN_IF_ERROR(RunImage(*machine, batch.inputs));
   return samples;
 }
 
 std::string StartOf(const Pipeline& pipeline) {
   const std::vector<int> ports = pipeline.Find(StageKind::kWeightStream);
+  const hardware::RegisterMap map =
+      Registers(static_cast<int>(pipeline.channels.size()), static_cast<int>(ports.size()));
   std::string text;
   if (!ports.empty()) {
     text =
@@ -154,12 +155,14 @@ std::string StartOf(const Pipeline& pipeline) {
         "of 4096.\n2. Over `control`, write the address of each port's weights to its base "
         "address register:\n\n   | port | registers (low, high) | offset in `weights.bin` "
         "|\n   |---|---|---|\n";
-    for (size_t i = 0; i < ports.size(); ++i) {
-      text +=
-          fmt::format("   | `weights{}` | 0x{:x}, 0x{:x} | {} |\n", i, 0x100 + 8 * i, 0x104 + 8 * i,
-                      pipeline.stages[static_cast<size_t>(ports[i])].base_address);
+    const hardware::Register& base = hardware::FindRegister(map, "BASE");
+    for (uint32_t i = 0; i < ports.size(); ++i) {
+      const uint32_t address = base.address + base.stride * i;
+      text += fmt::format("   | `weights{}` | 0x{:x}, 0x{:x} | {} |\n", i, address, address + 4,
+                          pipeline.stages[static_cast<size_t>(ports[i])].base_address);
     }
-    text += "\n3. Write 1 to register 0x008 (run).\n4. Send";
+    text += fmt::format("\n3. Write 1 to register 0x{:03x} (run).\n4. Send",
+                        hardware::FindRegister(map, "CONTROL").address);
   } else {
     text = "1. Reset the machine. It runs from then on.\n2. Send";
   }
@@ -183,11 +186,8 @@ Status DataflowAccelerator::EmitRtl(const Program& program, const FolderContent&
     hardware::RtlProject project = ProjectOf(pipeline, EmitOptionsOf(config_));
     project.others.emplace_back("design.yaml", PrintConfig(config_));
     AddSample(samples[i], "", &project);
-    hardware::DesignGuide& guide = project.guide.emplace();
-    guide.family = "dataflow";
-    guide.design_point = config_.name;
-    guide.network = content.network;
-    guide.figures = content.figures;
+    hardware::DesignGuide& guide =
+        project.guide.emplace(GuideOf("dataflow", config_.name, content));
     guide.start = StartOf(pipeline);
     guide.inputs = PlacesOf(pipeline, StageKind::kSource);
     guide.outputs = PlacesOf(pipeline, StageKind::kSink);
@@ -203,7 +203,8 @@ Status DataflowAccelerator::EmitRtl(const Program& program, const FolderContent&
                                "network.",
                                i, segments.size());
     }
-    guide.files = {{"pipeline.txt", "the stages and channels of the machine"},
+    guide.files = {{"driver/kiln_registers.h", "the registers as a C header"},
+                   {"pipeline.txt", "the stages and channels of the machine"},
                    {"weights.bin", "the weights that the machine reads from memory"}};
     KILN_RETURN_IF_ERROR(hardware::WriteRtlProject(project, to));
   }

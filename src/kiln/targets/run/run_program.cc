@@ -118,4 +118,10 @@ StatusOr<RunResult> RunProgram(const Program& program, const Batch& batch,
   return result;
 }
 
+Status RunImage(ImageMachine& machine, std::span<const Tensor> inputs) {
+  machine.Begin({.first = 0, .count = 1});
+  for (size_t i = 0; i < inputs.size(); ++i) KILN_RETURN_IF_ERROR(machine.Load(0, i, inputs[i]));
+  return machine.Run().status();
+}
+
 }  // namespace kiln

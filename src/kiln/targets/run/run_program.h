@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,9 @@ class MachineFactory {
 //           of the lowest image that fails (RunGroups)
 StatusOr<RunResult> RunProgram(const Program& program, const Batch& batch,
                                const RunOptions& options, MachineFactory& factory);
+
+// Runs one image alone on a machine. `inputs` have the types and shapes of the factory's Inputs().
+Status RunImage(ImageMachine& machine, std::span<const Tensor> inputs);
 
 }  // namespace kiln
 

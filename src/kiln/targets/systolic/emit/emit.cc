@@ -11,9 +11,11 @@
 #include "kiln/hardware/top_module.h"
 #include "kiln/support/check.h"
 #include "kiln/support/integer.h"
+#include "kiln/targets/interface/folder_guide.h"
 #include "kiln/targets/systolic/config/derived.h"
 #include "kiln/targets/systolic/config/keys.h"
 #include "kiln/targets/systolic/emit/driver.h"
+#include "kiln/targets/systolic/isa/registers.h"
 
 namespace kiln::systolic {
 namespace {
@@ -219,6 +221,8 @@ std::string StartOf(const SystolicProgram& program, const ProgramImage& image) {
       "first.\n   Addresses 0x0 to 0x{:x} belong to the machine; bytes that no file sets are 0.\n"
       "2. Write the inputs.\n",
       image.memory_bytes - 1);
+  const hardware::RegisterMap map = Registers();
+  const auto at = [&](const char* name) { return hardware::FindRegister(map, name).address; };
   int number = 3;
   size_t next = 0;
   for (const Step& step : program.steps()) {
@@ -231,12 +235,14 @@ std::string StartOf(const SystolicProgram& program, const ProgramImage& image) {
     }
     const uint64_t address = image.addresses[next++];
     text += fmt::format(
-        "{}. Over `control`, write 0x{:x} to PROGRAM_ADDRESS (0x020) and 0x{:x} to its high half "
-        "(0x024),\n   then 1 to CONTROL (0x008). Wait until bit 0 (busy) of STATUS (0x00c) is 0, "
-        "or "
-        "for `irq`.\n   Bit 1 says that the run is done; after bit 2 (error), read ERROR_CODE "
-        "(0x018).\n",
-        number++, address & 0xffffffff, address >> 32);
+        "{}. Over `control`, write 0x{:x} to PROGRAM_ADDRESS (0x{:03x}) and 0x{:x} to its high "
+        "half "
+        "(0x{:03x}),\n   then 1 to CONTROL (0x{:03x}). Wait until bit 0 (busy) of STATUS "
+        "(0x{:03x}) "
+        "is 0, or for `irq`.\n   Bit 1 says that the run is done; after bit 2 (error), read "
+        "ERROR_CODE (0x{:03x}).\n",
+        number++, address & 0xffffffff, at("PROGRAM_ADDRESS"), address >> 32,
+        at("PROGRAM_ADDRESS") + 4, at("CONTROL"), at("STATUS"), at("ERROR_CODE"));
   }
   return text + fmt::format(
                     "{}. Read the outputs.\n\nKiln's docs/rtl.md describes all registers, "
@@ -286,11 +292,8 @@ Status EmitDesign(const SystolicProgram& program, const FolderContent& content,
   KILN_ASSIGN_OR_RETURN(hardware::RtlProject project, DesignProject(program));
   AddSample(sample, "--memory memory.hex", &project);
   AddDriverTo(program, sample, &project);
-  hardware::DesignGuide& guide = project.guide.emplace();
-  guide.family = "systolic";
-  guide.design_point = program.config().name;
-  guide.network = content.network;
-  guide.figures = content.figures;
+  hardware::DesignGuide& guide =
+      project.guide.emplace(GuideOf("systolic", program.config().name, content));
   guide.start = StartOf(program, ProgramImageOf(program));
   for (const auto& [bindings, places] :
        {std::pair{&program.inputs(), &guide.inputs}, {&program.outputs(), &guide.outputs}}) {
@@ -298,11 +301,7 @@ Status EmitDesign(const SystolicProgram& program, const FolderContent& content,
       for (hardware::PlacedTensor& place : PlacesOf(binding)) places->push_back(std::move(place));
     }
   }
-  if (!sample.empty()) {
-    guide.sample =
-        "The sample runs one input through the whole network. Results of the host's "
-        "kernels, if there are any, come\nfrom the sample.";
-  }
+  if (!sample.empty()) guide.sample = kWholeNetworkSample;
   guide.files = {{"memory.hex", "constants and programs, for `$readmemh` with words of 16 bytes"}};
   return hardware::WriteRtlProject(project, folder);
 }

@@ -7,8 +7,8 @@
 
 namespace kiln::systolic {
 
-// Returns the register map, which is the same for all design points. Its counters are those of the
-// units in units.h: cycles at work, cycles of waiting by cause, bytes read and written.
+// Returns the register map, which is the same for all design points. Its counters belong to
+// the units in units.h: cycles at work, cycles of waiting by cause, bytes read and written.
 hardware::RegisterMap Registers();
 
 }  // namespace kiln::systolic

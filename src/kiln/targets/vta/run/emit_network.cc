@@ -13,8 +13,10 @@
 #include "fmt/format.h"
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/hardware/sample_run.h"
+#include "kiln/targets/interface/folder_guide.h"
 #include "kiln/targets/vta/emit/driver.h"
 #include "kiln/targets/vta/emit/emit.h"
+#include "kiln/targets/vta/isa/registers.h"
 #include "kiln/targets/vta/run/network_run.h"
 #include "kiln/targets/vta/runtime/device.h"
 
@@ -64,13 +66,6 @@ hardware::PlacedTensor PlaceOf(const ProgramParts& program, int index) {
   return place;
 }
 
-const Transfer& TransferOf(const ProgramParts& program, const Piece& piece) {
-  const std::vector<Transfer>& transfers = piece.step < program.steps.size()
-                                               ? program.steps[piece.step].transfers
-                                               : program.final_transfers;
-  return transfers[piece.transfer];
-}
-
 // Runs the batch at the functional level and records transfers and launches.
 StatusOr<hardware::SampleRun> RecordSample(const ProgramParts& program, const Batch& batch) {
   hardware::SampleRun sample;
@@ -98,33 +93,24 @@ StatusOr<hardware::SampleRun> RecordSample(const ProgramParts& program, const Ba
     const hardware::PlacedTensor place = PlaceOf(program, map);
     sample.Expect(place, bytes_at(place.base, place.bytes()));
   });
-  run.Begin({.first = 0, .count = 1});
-  for (size_t i = 0; i < batch.inputs.size(); ++i) {
-    const Slot& slot = program.slots[static_cast<size_t>(program.inputs[i].slot)];
-    const Tensor& given = batch.inputs[i];
-    if (given.type() != slot.type || given.shape().NumElements() != slot.shape.NumElements()) {
-      return ErrorAt(
-          "", fmt::format("'{}'", program.inputs[i].name),
-          fmt::format("the sample is {} {}", NameOf(given.type()), given.shape().ToString()),
-          fmt::format("the program takes {} {}", NameOf(slot.type), slot.shape.ToString()));
-    }
-    KILN_RETURN_IF_ERROR(run.Load(0, i, given.Reshaped(slot.shape)));
-  }
-  KILN_RETURN_IF_ERROR(run.Run().status());
+  KILN_RETURN_IF_ERROR(RunImage(program, batch, &run));
   return sample;
 }
 
 std::string StartOf(const ProgramParts& program, const ProgramVector& vector) {
+  const hardware::RegisterMap map = Registers();
+  const auto at = [&](const char* name) { return hardware::FindRegister(map, name).address; };
   std::string text = fmt::format(
       "1. Reset the machine. Load `memory.bin` into memory, its first byte at address 0x{:x}.\n"
       "2. Write the inputs. The host's kernels and transfers between launches are in "
       "`program.txt`.\n"
-      "3. For each launch below, write the number of its instructions to register 0x08 and the "
-      "address\n   of the first one to register 0x0c, then 1 to register 0x00, over `control`. "
-      "Wait for `irq`, or\n   until bit 1 of register 0x00 is 1. Register 0x28 holds the fault, "
-      "or 0.\n4. Read the outputs.\n\n| launch | kernel | address | instructions "
+      "3. For each launch below, write the number of its instructions to register 0x{:02x} and the "
+      "address\n   of the first one to register 0x{:02x}, then 1 to register 0x{:02x}, over "
+      "`control`. Wait for `irq`, or\n   until bit 1 of register 0x{:02x} is 1. Register 0x{:02x} "
+      "holds the fault, or 0.\n4. Read the outputs.\n\n| launch | kernel | address | instructions "
       "|\n|---|---|---|---|\n",
-      vector.base);
+      vector.base, at("INSTRUCTIONS"), at("PROGRAM_ADDRESS"), at("CONTROL"), at("CONTROL"),
+      at("FAULT"));
   int number = 0;
   for (size_t step = 0; step < program.steps.size(); ++step) {
     if (!program.steps[step].launch.has_value()) continue;
@@ -147,11 +133,7 @@ Status EmitNetwork(const VtaProgram& program, const FolderContent& content,
   AddSample(sample, fmt::format("--memory memory.bin --base {}", vector.base), &project);
   AddDriverTo(vector, sample, &project);
   project.others.emplace_back("program.txt", program.Print());
-  hardware::DesignGuide& guide = project.guide.emplace();
-  guide.family = "vta";
-  guide.design_point = parts.config.name;
-  guide.network = content.network;
-  guide.figures = content.figures;
+  hardware::DesignGuide& guide = project.guide.emplace(GuideOf("vta", parts.config.name, content));
   guide.start = StartOf(parts, vector);
   guide.layout =
       "The tables list every map that the host writes or reads between launches. Planes, "
@@ -164,11 +146,7 @@ Status EmitNetwork(const VtaProgram& program, const FolderContent& content,
     if ((writes ? written : read).insert(map).second)
       (writes ? guide.inputs : guide.outputs).push_back(PlaceOf(parts, map));
   }
-  if (!sample.empty()) {
-    guide.sample =
-        "The sample runs one input through the whole network. Results of the host's "
-        "kernels, if there are any, come\nfrom the sample.";
-  }
+  if (!sample.empty()) guide.sample = kWholeNetworkSample;
   guide.files = {{"memory.bin", "instructions, micro-ops and constants, and zeros for the maps"}};
   return hardware::WriteRtlProject(project, folder);
 }

@@ -50,10 +50,10 @@ Status NetworkRun::Do(size_t index) {
   // The second piece of a transfer takes its bytes from the only piece that it waits for.
   switch (piece.kind) {
     case Piece::Kind::kPack:
-      Pack(TransferOf(piece), &bytes_[index]);
+      Pack(TransferOf(program_, piece), &bytes_[index]);
       break;
     case Piece::Kind::kWrite: {
-      const Transfer& transfer = TransferOf(piece);
+      const Transfer& transfer = TransferOf(program_, piece);
       const std::vector<uint8_t> bytes = std::move(bytes_[piece.after.front()]);
       status = device_->Write(program_.map_addresses[static_cast<size_t>(transfer.map)], bytes);
       break;
@@ -62,14 +62,14 @@ Status NetworkRun::Do(size_t index) {
       status = Launch(piece.step);
       break;
     case Piece::Kind::kRead: {
-      const auto map = static_cast<size_t>(TransferOf(piece).map);
+      const auto map = static_cast<size_t>(TransferOf(program_, piece).map);
       bytes_[index].resize(static_cast<size_t>(program_.maps[map].bytes(program_.config)));
       status = device_->Read(program_.map_addresses[map], bytes_[index]);
       break;
     }
     case Piece::Kind::kUnpack: {
       const std::vector<uint8_t> bytes = std::move(bytes_[piece.after.front()]);
-      Unpack(TransferOf(piece), bytes);
+      Unpack(TransferOf(program_, piece), bytes);
       break;
     }
     case Piece::Kind::kOperator:
@@ -82,10 +82,10 @@ Status NetworkRun::Do(size_t index) {
   return status;
 }
 
-const Transfer& NetworkRun::TransferOf(const Piece& piece) const {
-  const std::vector<Transfer>& transfers = piece.step < program_.steps.size()
-                                               ? program_.steps[piece.step].transfers
-                                               : program_.final_transfers;
+const Transfer& TransferOf(const ProgramParts& program, const Piece& piece) {
+  const std::vector<Transfer>& transfers = piece.step < program.steps.size()
+                                               ? program.steps[piece.step].transfers
+                                               : program.final_transfers;
   return transfers[piece.transfer];
 }
 
@@ -157,6 +157,22 @@ std::vector<OutputTensor> NetworkRun::Outputs(int64_t row) const {
     outputs.back().codes = Gather(*codes[slot], output.view.elements).Reshaped(output.shape);
   }
   return outputs;
+}
+
+Status RunImage(const ProgramParts& program, const Batch& batch, NetworkRun* run) {
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < batch.inputs.size(); ++i) {
+    const Slot& slot = program.slots[static_cast<size_t>(program.inputs[i].slot)];
+    const Tensor& given = batch.inputs[i];
+    if (given.type() != slot.type || given.shape().NumElements() != slot.shape.NumElements()) {
+      return ErrorAt(
+          "", fmt::format("'{}'", program.inputs[i].name),
+          fmt::format("the sample is {} {}", NameOf(given.type()), given.shape().ToString()),
+          fmt::format("the program takes {} {}", NameOf(slot.type), slot.shape.ToString()));
+    }
+    inputs.push_back(given.Reshaped(slot.shape));
+  }
+  return kiln::RunImage(*run, inputs);
 }
 
 }  // namespace kiln::vta

@@ -56,7 +56,6 @@ class NetworkRun final : public ImageMachine {
   };
 
   Status Do(size_t index);
-  const Transfer& TransferOf(const Piece& piece) const;
   void Pack(const Transfer& transfer, std::vector<uint8_t>* bytes) const;
   void Unpack(const Transfer& transfer, std::span<const uint8_t> bytes);
   Status Launch(size_t step);
@@ -76,6 +75,13 @@ class NetworkRun final : public ImageMachine {
 
 // Writes the program to the memory of a new device.
 Status LoadProgram(const ProgramParts& program, Device* device);
+
+// Runs the batch's only image. Its inputs may have other shapes of as many elements. Error: an input
+// of another type or with another number of elements.
+Status RunImage(const ProgramParts& program, const Batch& batch, NetworkRun* run);
+
+// Returns the transfer of a piece that packs, writes, reads or unpacks a map.
+const Transfer& TransferOf(const ProgramParts& program, const Piece& piece);
 
 }  // namespace kiln::vta
 

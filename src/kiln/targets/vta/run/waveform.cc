@@ -174,12 +174,7 @@ class Recorder final : public LocalDevice {
 Status RunOn(const ProgramParts& program, const Batch& batch, std::shared_ptr<Device> device) {
   KILN_RETURN_IF_ERROR(LoadProgram(program, device.get()));
   NetworkRun run(program, std::move(device), /*threads=*/1, {});
-  run.Begin({.first = 0, .count = 1});
-  for (size_t i = 0; i < batch.inputs.size(); ++i) {
-    const Shape& shape = program.slots[static_cast<size_t>(program.inputs[i].slot)].shape;
-    KILN_RETURN_IF_ERROR(run.Load(0, i, batch.inputs[i].Reshaped(shape)));
-  }
-  return run.Run().status();
+  return RunImage(program, batch, &run);
 }
 
 }  // namespace

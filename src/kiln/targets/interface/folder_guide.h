@@ -1,0 +1,28 @@
+// What the README.md of an emitted folder says alike for all families.
+#ifndef KILN_TARGETS_INTERFACE_FOLDER_GUIDE_H_
+#define KILN_TARGETS_INTERFACE_FOLDER_GUIDE_H_
+
+#include <cstddef>
+#include <string>
+
+#include "kiln/hardware/design_guide.h"
+#include "kiln/targets/interface/accelerator.h"
+
+namespace kiln {
+
+// What the sample of a machine with memory holds (DesignGuide::sample).
+inline constexpr char kWholeNetworkSample[] =
+    "The sample runs one input through the whole network. Results of the host's kernels, if there "
+    "are any, come\nfrom the sample.";
+
+// The most bytes of the sample of a machine whose network is many launches on streams; the first
+// launches that fit are in it.
+inline constexpr size_t kMostSampleBytes = size_t{4} << 20;
+
+// Returns the guide of a folder with its names and figures; the family adds the rest.
+hardware::DesignGuide GuideOf(std::string family, std::string design_point,
+                              const FolderContent& content);
+
+}  // namespace kiln
+
+#endif  // KILN_TARGETS_INTERFACE_FOLDER_GUIDE_H_
