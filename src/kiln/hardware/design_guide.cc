@@ -32,8 +32,6 @@ constexpr KnownFile kKnownFiles[] = {
     {"memory/", "the contents of memories that the design reads with `$readmemh`"},
     {"synth.ys", "the Yosys script of `make synth`"},
     {"waivers.vlt", "the warnings of Verilator that the design does without, with reasons"},
-    {"registers.h", "the register map as a C header"},
-    {"registers.md", "the register map as a table"},
     {"driver/", "a driver in C for the machine, with an example"},
     {"emitted.txt", "the files that Kiln wrote, for the next emission to this folder"},
 };

@@ -164,8 +164,6 @@ void SetTop(const TopModule& top, RtlProject* project) {
   project->top = top.name;
   project->top_text += SystemVerilogOf(top);
   project->buses = top.buses;
-  project->ports = top.ports;
-  project->ports.insert(project->ports.end(), top.observed.begin(), top.observed.end());
 }
 
 void AddSample(const SampleRun& sample, const std::string& before, RtlProject* project) {

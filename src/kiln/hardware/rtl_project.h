@@ -33,14 +33,12 @@ struct RtlProject {
   std::vector<std::string> driver = {};
   std::string simulation_arguments;                         // arguments of `make sim`
   std::vector<std::pair<std::string, std::string>> others;  // name and text: images, headers
-  // Ports of the top, for the files that describe it to other tools. Empty: these are not written.
-  std::vector<Bus> buses;
-  std::vector<Signal> ports;  // without clock, reset and buses
-  // README.md is written from it. Absent: there is no README.md.
+  std::vector<Bus> buses;                                   // of the top, for README.md
+  // README.md is written from this guide. A project without one has no README.md.
   std::optional<DesignGuide> guide;
 };
 
-// Sets the top of a project, with its text and its ports.
+// Sets the top of a project, with its text and its buses.
 void SetTop(const TopModule& top, RtlProject* project);
 
 // Adds the sample to a project and sets the arguments of `make sim`: `--sample sample`, behind the

@@ -82,8 +82,6 @@ class SampleRun {
   bool empty() const { return steps_.empty(); }
   // Returns the bytes of all files so far.
   size_t bytes() const;
-  // Returns the bytes of stream in number `stream` so far.
-  size_t sent(size_t stream) const { return stream < inputs_.size() ? inputs_[stream].size() : 0; }
   // Returns the files with their names below the project's folder: sample/steps.txt,
   // sample/inputN.bin and sample/expectedN.bin.
   std::vector<std::pair<std::string, std::string>> Files() const;
