@@ -1,7 +1,8 @@
 // The sample in an emitted folder: reads its steps and compares what the machine computed with what
 // Kiln's functional level expects. Self-contained C++17, because it is copied into emitted designs.
 //
-// FOLDER/steps.txt has one step per line; lines that begin with # are comments. Numbers are decimal.
+// FOLDER/steps.txt has one step per line; lines that begin with # are comments. Numbers are
+// decimal.
 //
 //   write OFFSET BYTES ADDRESS     copies bytes of input0.bin into the memory
 //   run WORD ...                   starts the machine; its testbench defines the words

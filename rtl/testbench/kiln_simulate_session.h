@@ -62,7 +62,8 @@ struct SessionMachine {
   std::function<SessionRun(uint64_t limit, const std::vector<uint64_t>& words)> run;
   // Records cycles `from` to `to` of the next run. Returns false if the simulation cannot record.
   std::function<bool(const std::string& file, uint64_t from, uint64_t to)> record;
-  // Of machines with registers only. Read a register, setting `error`, and write one, returning false for an error response.
+  // Only of machines with registers. The first reads a register and sets `error`; the second writes
+  // one and returns false for an error response.
   std::function<uint32_t(uint32_t address, bool* error)> read_register;
   std::function<bool(uint32_t address, uint32_t value)> write_register;
   // Lets this many cycles pass.

@@ -1,6 +1,7 @@
 // Tests of the sample in emitted folders, for the smallest design point of each family: `make sim`
 // ends in PASS, and after a change of the expected bytes in the element that differs. make runs in
-// the folder as a user of the folder runs it: it builds the simulation from the emitted files alone.
+// the folder as a user of the folder runs it: it builds the simulation from the emitted files
+// alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,7 +69,8 @@ class EmittedSample : public testing::Test {
   }
   std::string Path(const std::string& name) const { return (folder_.path() / name).string(); }
 
-  // Runs make in the emitted folder. Returns what it printed; `passes` says whether it exits with 0.
+  // Runs make in the emitted folder. Returns what it printed; `passes` says whether it exits with
+  // 0.
   std::string Make(const std::string& target, bool* passes) const {
     const fs::path log = Path("make.log");
     *passes =
