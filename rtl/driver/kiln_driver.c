@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 struct counter {
-  const char *name;
+  const char* name;
   uint32_t address;
   unsigned words;
 };
@@ -18,7 +18,7 @@ static const struct counter counters[] = {KILN_COUNTERS(KILN_COUNTER){NULL, 0, 0
 static const uint32_t program_registers[] = {KILN_PROGRAM_REGISTERS(KILN_WORD)};
 #undef KILN_WORD
 
-static int same_text(const char *a, const char *b) {
+static int same_text(const char* a, const char* b) {
   while (*a != '\0' && *a == *b) {
     ++a;
     ++b;
@@ -26,18 +26,18 @@ static int same_text(const char *a, const char *b) {
   return *a == *b;
 }
 
-static int has_bits(kiln_device *device, uint32_t address, uint32_t mask, uint32_t value) {
+static int has_bits(kiln_device* device, uint32_t address, uint32_t mask, uint32_t value) {
   return (kiln_read32(device, address) & mask) == value;
 }
 
 /* Reads one or two words; the first read latches the second word. */
-static uint64_t read_words(kiln_device *device, uint32_t address, unsigned words) {
+static uint64_t read_words(kiln_device* device, uint32_t address, unsigned words) {
   uint64_t value = kiln_read32(device, address);
   if (words == 2) value |= (uint64_t)kiln_read32(device, address + 4) << 32;
   return value;
 }
 
-int kiln_probe(kiln_device *device) {
+int kiln_probe(kiln_device* device) {
   if (kiln_read32(device, KILN_REG_IDENTITY) != KILN_IDENTITY_VALUE) return KILN_NO_MACHINE;
 #ifdef KILN_VERSION_VALUE
   if (kiln_read32(device, KILN_REG_VERSION) != KILN_VERSION_VALUE) return KILN_NO_MACHINE;
@@ -45,7 +45,7 @@ int kiln_probe(kiln_device *device) {
   return KILN_OK;
 }
 
-int kiln_start(kiln_device *device, const kiln_program *program) {
+int kiln_start(kiln_device* device, const kiln_program* program) {
   unsigned i;
   if (has_bits(device, KILN_BUSY_ADDRESS, KILN_BUSY_MASK, KILN_BUSY_VALUE)) return KILN_BUSY;
   for (i = 0; i < KILN_PROGRAM_WORDS; ++i)
@@ -54,7 +54,7 @@ int kiln_start(kiln_device *device, const kiln_program *program) {
   return KILN_OK;
 }
 
-int kiln_wait(kiln_device *device, uint32_t polls) {
+int kiln_wait(kiln_device* device, uint32_t polls) {
   for (;;) {
     if (has_bits(device, KILN_ENDED_ADDRESS, KILN_ENDED_MASK, KILN_ENDED_VALUE))
       return kiln_error(device) == 0 ? KILN_OK : KILN_FAILED;
@@ -64,12 +64,12 @@ int kiln_wait(kiln_device *device, uint32_t polls) {
   }
 }
 
-int kiln_run(kiln_device *device, const kiln_program *program, uint32_t polls) {
+int kiln_run(kiln_device* device, const kiln_program* program, uint32_t polls) {
   const int status = kiln_start(device, program);
   return status == KILN_OK ? kiln_wait(device, polls) : status;
 }
 
-int kiln_stop(kiln_device *device, uint32_t polls) {
+int kiln_stop(kiln_device* device, uint32_t polls) {
 #ifdef KILN_STOP_ADDRESS
   int status;
   kiln_write32(device, KILN_STOP_ADDRESS, KILN_STOP_VALUE);
@@ -82,17 +82,17 @@ int kiln_stop(kiln_device *device, uint32_t polls) {
 #endif
 }
 
-uint32_t kiln_error(kiln_device *device) { return kiln_read32(device, KILN_ERROR_ADDRESS); }
+uint32_t kiln_error(kiln_device* device) { return kiln_read32(device, KILN_ERROR_ADDRESS); }
 
-uint32_t kiln_error_place(kiln_device *device) {
+uint32_t kiln_error_place(kiln_device* device) {
   return kiln_read32(device, KILN_ERROR_PLACE_ADDRESS);
 }
 
-uint64_t kiln_cycles(kiln_device *device) {
+uint64_t kiln_cycles(kiln_device* device) {
   return read_words(device, KILN_CYCLES_ADDRESS, KILN_CYCLES_WORDS);
 }
 
-int kiln_counter(kiln_device *device, const char *name, uint64_t *value) {
+int kiln_counter(kiln_device* device, const char* name, uint64_t* value) {
   unsigned i;
   for (i = 0; i < KILN_COUNTER_COUNT; ++i) {
     if (!same_text(counters[i].name, name)) continue;
@@ -102,11 +102,11 @@ int kiln_counter(kiln_device *device, const char *name, uint64_t *value) {
   return KILN_NO_COUNTER;
 }
 
-const char *kiln_counter_name(unsigned index) {
+const char* kiln_counter_name(unsigned index) {
   return index < KILN_COUNTER_COUNT ? counters[index].name : NULL;
 }
 
-const char *kiln_status_text(int status) {
+const char* kiln_status_text(int status) {
   switch (status) {
     case KILN_OK:
       return "no error";
@@ -127,7 +127,7 @@ const char *kiln_status_text(int status) {
   }
 }
 
-const char *kiln_error_text(uint32_t error) {
+const char* kiln_error_text(uint32_t error) {
   switch (error) {
     case 0:
       return "no error";

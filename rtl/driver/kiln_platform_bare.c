@@ -12,14 +12,14 @@
 #error "define KILN_REGISTERS_ADDRESS and KILN_MEMORY_ADDRESS"
 #endif
 
-int kiln_open(kiln_device *device, const char *where, uint64_t memory_bytes) {
+int kiln_open(kiln_device* device, const char* where, uint64_t memory_bytes) {
   (void)where;
-  device->registers = (volatile unsigned char *)(uintptr_t)(KILN_REGISTERS_ADDRESS);
-  device->memory = (volatile unsigned char *)(uintptr_t)(KILN_MEMORY_ADDRESS);
+  device->registers = (volatile unsigned char*)(uintptr_t)(KILN_REGISTERS_ADDRESS);
+  device->memory = (volatile unsigned char*)(uintptr_t)(KILN_MEMORY_ADDRESS);
   device->memory_bytes = memory_bytes;
   return 0;
 }
 
-void kiln_close(kiln_device *device) { (void)device; }
+void kiln_close(kiln_device* device) { (void)device; }
 
-void kiln_pause(kiln_device *device) { (void)device; }
+void kiln_pause(kiln_device* device) { (void)device; }

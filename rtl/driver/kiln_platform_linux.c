@@ -20,14 +20,14 @@
 #define REGISTER_BYTES 4096u
 #define PAUSE_NANOSECONDS 10000L
 
-static volatile unsigned char *map_bytes(int file, uint64_t bytes, off_t offset) {
-  void *at = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, offset);
-  return at == MAP_FAILED ? NULL : (volatile unsigned char *)at;
+static volatile unsigned char* map_bytes(int file, uint64_t bytes, off_t offset) {
+  void* at = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, offset);
+  return at == MAP_FAILED ? NULL : (volatile unsigned char*)at;
 }
 
 /* Reads REGISTERS,MEMORY. */
-static int is_pair(const char *where, off_t *registers, off_t *memory) {
-  char *end;
+static int is_pair(const char* where, off_t* registers, off_t* memory) {
+  char* end;
   *registers = (off_t)strtoull(where, &end, 0);
   if (end == where || *end != ',') return 0;
   where = end + 1;
@@ -35,9 +35,9 @@ static int is_pair(const char *where, off_t *registers, off_t *memory) {
   return end != where && *end == '\0';
 }
 
-int kiln_open(kiln_device *device, const char *where, uint64_t memory_bytes) {
+int kiln_open(kiln_device* device, const char* where, uint64_t memory_bytes) {
   off_t registers = 0, memory = 0;
-  const char *file = where != NULL ? where : "/dev/uio0";
+  const char* file = where != NULL ? where : "/dev/uio0";
   const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
   if (where != NULL && is_pair(where, &registers, &memory)) {
     file = "/dev/mem";
@@ -57,13 +57,13 @@ int kiln_open(kiln_device *device, const char *where, uint64_t memory_bytes) {
   return -1;
 }
 
-void kiln_close(kiln_device *device) {
-  if (device->registers != NULL) munmap((void *)device->registers, REGISTER_BYTES);
-  if (device->memory != NULL) munmap((void *)device->memory, (size_t)device->memory_bytes);
+void kiln_close(kiln_device* device) {
+  if (device->registers != NULL) munmap((void*)device->registers, REGISTER_BYTES);
+  if (device->memory != NULL) munmap((void*)device->memory, (size_t)device->memory_bytes);
   close(device->descriptors[0]);
 }
 
-void kiln_pause(kiln_device *device) {
+void kiln_pause(kiln_device* device) {
   const struct timespec pause = {0, PAUSE_NANOSECONDS};
   (void)device;
   nanosleep(&pause, NULL);

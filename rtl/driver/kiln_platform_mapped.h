@@ -19,29 +19,29 @@
 #define KILN_BARRIER() __sync_synchronize()
 #endif
 
-uint32_t kiln_read32(kiln_device *device, uint32_t address) {
-  const uint32_t value = *(volatile uint32_t *)(device->registers + address);
+uint32_t kiln_read32(kiln_device* device, uint32_t address) {
+  const uint32_t value = *(volatile uint32_t*)(device->registers + address);
   KILN_BARRIER();
   return value;
 }
 
-void kiln_write32(kiln_device *device, uint32_t address, uint32_t value) {
+void kiln_write32(kiln_device* device, uint32_t address, uint32_t value) {
   KILN_BARRIER();
-  *(volatile uint32_t *)(device->registers + address) = value;
+  *(volatile uint32_t*)(device->registers + address) = value;
 }
 
-void kiln_memory_write(kiln_device *device, uint64_t address, const void *bytes, size_t size) {
-  volatile unsigned char *to = device->memory + address;
+void kiln_memory_write(kiln_device* device, uint64_t address, const void* bytes, size_t size) {
+  volatile unsigned char* to = device->memory + address;
   size_t i;
-  for (i = 0; i < size; ++i) to[i] = ((const unsigned char *)bytes)[i];
+  for (i = 0; i < size; ++i) to[i] = ((const unsigned char*)bytes)[i];
   KILN_CLEAN(to, size);
 }
 
-void kiln_memory_read(kiln_device *device, uint64_t address, void *bytes, size_t size) {
-  volatile unsigned char *from = device->memory + address;
+void kiln_memory_read(kiln_device* device, uint64_t address, void* bytes, size_t size) {
+  volatile unsigned char* from = device->memory + address;
   size_t i;
   KILN_INVALIDATE(from, size);
-  for (i = 0; i < size; ++i) ((unsigned char *)bytes)[i] = from[i];
+  for (i = 0; i < size; ++i) ((unsigned char*)bytes)[i] = from[i];
 }
 
 #endif /* KILN_PLATFORM_MAPPED_H */

@@ -20,13 +20,13 @@
 
 enum { MAP = 1, WRITE = 2, READ = 4, READ_REGISTER = 8, WRITE_REGISTER = 9, IDLE = 10 };
 
-static void fail(const char *what) {
+static void fail(const char* what) {
   fprintf(stderr, "simulation: %s\n", what);
   exit(2);
 }
 
-static void send_bytes(kiln_device *device, const void *bytes, size_t size) {
-  const unsigned char *at = (const unsigned char *)bytes;
+static void send_bytes(kiln_device* device, const void* bytes, size_t size) {
+  const unsigned char* at = (const unsigned char*)bytes;
   while (size > 0) {
     const ssize_t sent = write(device->descriptors[1], at, size);
     if (sent <= 0) fail("has ended");
@@ -35,8 +35,8 @@ static void send_bytes(kiln_device *device, const void *bytes, size_t size) {
   }
 }
 
-static void receive_bytes(kiln_device *device, void *bytes, size_t size) {
-  unsigned char *at = (unsigned char *)bytes;
+static void receive_bytes(kiln_device* device, void* bytes, size_t size) {
+  unsigned char* at = (unsigned char*)bytes;
   while (size > 0) {
     const ssize_t received = read(device->descriptors[0], at, size);
     if (received <= 0) fail("has ended");
@@ -46,8 +46,8 @@ static void receive_bytes(kiln_device *device, void *bytes, size_t size) {
 }
 
 /* Sends a request of two numbers and bytes, and receives an answer of exactly this size. */
-static void request(kiln_device *device, uint64_t command, const uint64_t *numbers, size_t count,
-                    const void *bytes, size_t size, void *answer, size_t answer_size) {
+static void request(kiln_device* device, uint64_t command, const uint64_t* numbers, size_t count,
+                    const void* bytes, size_t size, void* answer, size_t answer_size) {
   uint64_t head[2];
   head[0] = command;
   head[1] = count * sizeof *numbers + size;
@@ -66,8 +66,8 @@ static void request(kiln_device *device, uint64_t command, const uint64_t *numbe
   receive_bytes(device, answer, answer_size);
 }
 
-int kiln_open(kiln_device *device, const char *where, uint64_t memory_bytes) {
-  const char *program = where != NULL ? where : "../build/simulate";
+int kiln_open(kiln_device* device, const char* where, uint64_t memory_bytes) {
+  const char* program = where != NULL ? where : "../build/simulate";
   int to[2], from[2];
   pid_t child;
   uint64_t protocol = 0, range[2];
@@ -83,7 +83,7 @@ int kiln_open(kiln_device *device, const char *where, uint64_t memory_bytes) {
     close(to[1]);
     close(from[0]);
     close(from[1]);
-    execl(program, program, "--serve", (char *)NULL);
+    execl(program, program, "--serve", (char*)NULL);
     perror(program);
     _exit(127);
   }
@@ -101,13 +101,13 @@ int kiln_open(kiln_device *device, const char *where, uint64_t memory_bytes) {
   return 0;
 }
 
-void kiln_close(kiln_device *device) {
+void kiln_close(kiln_device* device) {
   close(device->descriptors[0]);
   close(device->descriptors[1]);
   waitpid((pid_t)device->descriptors[2], NULL, 0);
 }
 
-uint32_t kiln_read32(kiln_device *device, uint32_t address) {
+uint32_t kiln_read32(kiln_device* device, uint32_t address) {
   uint64_t number = address, answer[2];
   char text[64];
   request(device, READ_REGISTER, &number, 1, NULL, 0, answer, sizeof answer);
@@ -117,7 +117,7 @@ uint32_t kiln_read32(kiln_device *device, uint32_t address) {
   return 0;
 }
 
-void kiln_write32(kiln_device *device, uint32_t address, uint32_t value) {
+void kiln_write32(kiln_device* device, uint32_t address, uint32_t value) {
   uint64_t numbers[2], refused;
   char text[64];
   numbers[0] = address;
@@ -128,18 +128,18 @@ void kiln_write32(kiln_device *device, uint32_t address, uint32_t value) {
   fail(text);
 }
 
-void kiln_memory_write(kiln_device *device, uint64_t address, const void *bytes, size_t size) {
+void kiln_memory_write(kiln_device* device, uint64_t address, const void* bytes, size_t size) {
   request(device, WRITE, &address, 1, bytes, size, NULL, 0);
 }
 
-void kiln_memory_read(kiln_device *device, uint64_t address, void *bytes, size_t size) {
+void kiln_memory_read(kiln_device* device, uint64_t address, void* bytes, size_t size) {
   uint64_t numbers[2];
   numbers[0] = address;
   numbers[1] = size;
   request(device, READ, numbers, 2, NULL, 0, bytes, size);
 }
 
-void kiln_pause(kiln_device *device) {
+void kiln_pause(kiln_device* device) {
   const uint64_t cycles = PAUSE_CYCLES;
   request(device, IDLE, &cycles, 1, NULL, 0, NULL, 0);
 }

@@ -16,7 +16,7 @@
 static uint64_t cycles, counters[KILN_COUNTER_COUNT];
 
 /* Runs a program and adds its cycles and counters. Returns 0 if it ended without an error. */
-static int run(kiln_device *device, const kiln_program *program) {
+static int run(kiln_device* device, const kiln_program* program) {
   const int status = kiln_run(device, program, POLLS);
   unsigned i;
   if (status != KILN_OK) {
@@ -37,7 +37,7 @@ static int run(kiln_device *device, const kiln_program *program) {
 }
 
 /* Compares a tensor with the memory. Returns 0 if all bytes are as expected. */
-static int compare(kiln_device *device, const kiln_sample_step *step) {
+static int compare(kiln_device* device, const kiln_sample_step* step) {
   unsigned char found[256];
   size_t first, i;
   for (first = 0; first < step->size; first += sizeof found) {
@@ -46,16 +46,15 @@ static int compare(kiln_device *device, const kiln_sample_step *step) {
     kiln_memory_read(device, step->address + first, found, size);
     for (i = 0; i < size; ++i) {
       if (found[i] == step->bytes[first + i]) continue;
-      printf("difference in %s, address 0x%" PRIx64 ": expected 0x%02x, found 0x%02x\n",
-             step->name, step->address + first + i, (unsigned)step->bytes[first + i],
-             (unsigned)found[i]);
+      printf("difference in %s, address 0x%" PRIx64 ": expected 0x%02x, found 0x%02x\n", step->name,
+             step->address + first + i, (unsigned)step->bytes[first + i], (unsigned)found[i]);
       return 1;
     }
   }
   return 0;
 }
 
-int main(int count, char **values) {
+int main(int count, char** values) {
   kiln_device device;
   size_t i, compared = 0;
   int failed = 0;
@@ -70,7 +69,7 @@ int main(int count, char **values) {
     return 1;
   }
   for (i = 0; i < kiln_sample_step_count && !failed; ++i) {
-    const kiln_sample_step *step = &kiln_sample_steps[i];
+    const kiln_sample_step* step = &kiln_sample_steps[i];
     switch (step->kind) {
       case KILN_SAMPLE_WRITE:
         kiln_memory_write(&device, step->address, step->bytes, step->size);

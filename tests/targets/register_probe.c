@@ -1,7 +1,7 @@
 /* Prints the addresses of a simulated machine that answer a read without an error. */
 #include "kiln_platform_simulation.c"
 
-int main(int count, char **values) {
+int main(int count, char** values) {
   kiln_device device;
   uint64_t address;
   if (count < 2 || kiln_open(&device, values[1], 4096) != 0) return 2;

@@ -5,15 +5,15 @@
 
 #include "kiln_driver.h"
 
-#define CHECK(condition)                                   \
-  do {                                                     \
-    if (!(condition)) {                                    \
-      printf("line %d: %s\n", __LINE__, #condition);       \
-      return 1;                                            \
-    }                                                      \
+#define CHECK(condition)                             \
+  do {                                               \
+    if (!(condition)) {                              \
+      printf("line %d: %s\n", __LINE__, #condition); \
+      return 1;                                      \
+    }                                                \
   } while (0)
 
-int main(int count, char **values) {
+int main(int count, char** values) {
   kiln_device device;
   kiln_program program;
   uint64_t value = 0;
