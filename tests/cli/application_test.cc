@@ -18,7 +18,6 @@
 
 #include "fmt/format.h"
 #include "kiln/cli/commands.h"
-#include "kiln/cli/nearest_name.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
 #include "tests/cli/call.h"
@@ -108,22 +107,6 @@ TEST(Application, CompilesByEveryObjective) {
   EXPECT_THAT(by_energy, HasSubstr("note: schedules are those of the least energy at 7 nm "
                                    "(--optimise energy), not of the fewest cycles\n"));
   EXPECT_THAT(by_energy, HasSubstr("least energy among its tilings"));
-}
-
-TEST(Application, NamesNearWords) {
-  const std::vector<std::string> names = {"run", "compile", "verify", "list"};
-  for (const auto& [word, name] : {std::pair("runn", "run"),
-                                   {"rnu", "run"},
-                                   {"compil", "compile"},
-                                   {"verfiy", "verify"},
-                                   {"cmopiel", "compile"},
-                                   {"ist", "list"},
-                                   {"frobnicate", ""},
-                                   {"sun", "run"},
-                                   {"", ""},
-                                   {"a", ""}}) {
-    EXPECT_EQ(NearestName(word, names), name) << word;
-  }
 }
 
 TEST(Application, VersionAndBareCall) {

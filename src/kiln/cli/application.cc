@@ -8,11 +8,11 @@
 #include <exception>
 
 #include "kiln/cli/commands.h"
-#include "kiln/cli/nearest_name.h"
 #include "kiln/command/checks.h"
 #include "kiln/command/command.h"
 #include "kiln/report/text.h"
 #include "kiln/support/cpu.h"
+#include "kiln/support/nearest_name.h"
 #include "kiln/support/parallel.h"
 
 namespace kiln::cli {

@@ -1,11 +1,11 @@
 // Edit distance by dynamic programming.
-#include "kiln/cli/nearest_name.h"
+#include "kiln/support/nearest_name.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <vector>
 
-namespace kiln::cli {
+namespace kiln {
 namespace {
 
 // Returns the optimal string alignment distance: no part is edited twice.
@@ -34,6 +34,9 @@ std::string NearestName(std::string_view word, std::span<const std::string> name
   size_t least = std::max<size_t>(1, word.size() / 3) + 1;
   std::string nearest;
   for (const std::string& name : names) {
+    // The distance is at least the difference in length; this also bounds the time for long names.
+    const size_t longer = std::max(word.size(), name.size());
+    if (longer - std::min(word.size(), name.size()) >= least) continue;
     const size_t distance = Distance(word, name);
     // A distance of the whole name means that nothing of it matched.
     if (distance >= least || distance >= name.size()) continue;
@@ -43,4 +46,4 @@ std::string NearestName(std::string_view word, std::span<const std::string> name
   return nearest;
 }
 
-}  // namespace kiln::cli
+}  // namespace kiln
