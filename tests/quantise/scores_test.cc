@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <map>
 
 namespace kiln {
 namespace {
@@ -82,6 +83,30 @@ TEST(Scores, AreCountedByPlace) {
   const ScoreLayout classes{.places = 2};
   EXPECT_EQ(CountScores(Tensor::Of<int64_t>({2, 2}, {1, 0, 2, 2}), labels, classes)->correct, 3);
   EXPECT_FALSE(CountScores(first, labels, classes).ok());
+}
+
+// Five samples of three classes; labels 0, 0, 1, 2, 2. The answers by hand: 0; 1, the lower of a
+// tie; 2; none, since all scores are NaN; 2.
+TEST(Scores, ConfusionCountsAnswersByLabel) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor scores = Tensor::Of<float>(
+      Shape{5, 3}, std::vector<float>{3, 2, 1, 0, 7, 7, 1, 2, 3, nan, nan, nan, nan, 0, 1});
+  const std::vector<int32_t> labels = {0, 0, 1, 2, 2};
+  Confusion confusion;
+  const auto count = CountScores(scores, labels, {.classes = 3}, 1, &confusion);
+  ASSERT_TRUE(count.ok()) << count.status();
+  EXPECT_EQ(count->correct, 2);
+  const std::map<std::pair<int64_t, int64_t>, int64_t> by_hand = {
+      {{0, 0}, 1}, {{0, 1}, 1}, {{1, 2}, 1}, {{2, Confusion::kNoClass}, 1}, {{2, 2}, 1}};
+  EXPECT_EQ(confusion.counts, by_hand);
+  EXPECT_EQ(confusion.classes(), 3);
+  Confusion more;
+  more.counts[{1, 2}] = 4;
+  confusion.Add(more);
+  const std::vector<Confusion::Pair> pairs = confusion.MostFrequent(2);
+  ASSERT_EQ(pairs.size(), 2u);
+  EXPECT_EQ(pairs[0], (Confusion::Pair{.label = 1, .answer = 2, .count = 5, .of_label = 5}));
+  EXPECT_EQ(pairs[1], (Confusion::Pair{.label = 0, .answer = 1, .count = 1, .of_label = 2}));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <vector>
 
 #include "kiln/ir/unit_axes.h"
@@ -43,6 +44,19 @@ std::optional<ScoreLayout> LayoutOf(const Value& output, const std::vector<int64
     return layout;
   }
   return std::nullopt;
+}
+
+// Returns the class that the output gives at offset `at` (Confusion).
+int64_t AnswerAt(const Tensor& scores, int64_t at, const ScoreLayout& layout) {
+  if (layout.classes == 0) return scores.IntAt(at);
+  const float* values = scores.data<float>().data() + at;
+  int64_t answer = Confusion::kNoClass;
+  for (int64_t c = 0; c < layout.classes; ++c) {
+    const float score = values[c * layout.class_stride];
+    if (std::isnan(score)) continue;
+    if (answer < 0 || score > values[answer * layout.class_stride]) answer = c;
+  }
+  return answer;
 }
 
 // Returns whether the label at offset `at` ranks highest, and sets *in_top_k.
@@ -95,8 +109,33 @@ void ScoreCount::Add(const ScoreCount& other) {
   correct_top_k += other.correct_top_k;
 }
 
+std::vector<Confusion::Pair> Confusion::MostFrequent(size_t most) const {
+  std::map<int64_t, int64_t> of_label;
+  for (const auto& [key, count] : counts) of_label[key.first] += count;
+  std::vector<Pair> pairs;
+  for (const auto& [key, count] : counts) {
+    if (key.first != key.second)
+      pairs.push_back({key.first, key.second, count, of_label[key.first]});
+  }
+  std::sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) {
+    return std::tie(b.count, a.label, a.answer) < std::tie(a.count, b.label, b.answer);
+  });
+  pairs.resize(std::min(pairs.size(), most));
+  return pairs;
+}
+
+int64_t Confusion::classes() const {
+  int64_t greatest = -1;
+  for (const auto& [key, count] : counts) greatest = std::max({greatest, key.first, key.second});
+  return greatest + 1;
+}
+
+void Confusion::Add(const Confusion& other) {
+  for (const auto& [key, count] : other.counts) counts[key] += count;
+}
+
 StatusOr<ScoreCount> CountScores(const Tensor& scores, std::span<const int32_t> labels,
-                                 const ScoreLayout& layout, int k) {
+                                 const ScoreLayout& layout, int k, Confusion* confusion) {
   ScoreCount count;
   count.samples = scores.shape().rank() == 0 ? 0 : scores.shape()[0];
   const int64_t width = layout.places * std::max<int64_t>(layout.classes, 1);
@@ -125,8 +164,9 @@ StatusOr<ScoreCount> CountScores(const Tensor& scores, std::span<const int32_t> 
                        fmt::format("labels from 0 to {}", layout.classes - 1));
       }
       bool in_top_k = false;
-      count.correct += IsCorrect(scores, sample * width + place * layout.place_stride, label,
-                                 layout, k, &in_top_k);
+      const int64_t at = sample * width + place * layout.place_stride;
+      count.correct += IsCorrect(scores, at, label, layout, k, &in_top_k);
+      if (confusion != nullptr) ++confusion->counts[{label, AnswerAt(scores, at, layout)}];
       count.correct_top_k += in_top_k;
       ++count.labels;
     }

@@ -1,13 +1,15 @@
-// Accuracy of classification networks: finds the output that holds class scores and counts how
-// often the scores agree with the labels. Covers classifiers, networks that classify every pixel or
-// token, and networks that output classes instead of scores.
+// Accuracy of classification networks: finds the output that holds class scores, and counts how
+// often the scores agree with the labels and which classes are confused. Covers classifiers,
+// networks that classify every pixel or token, and networks that output classes instead of scores.
 #ifndef KILN_QUANTISE_SCORES_H_
 #define KILN_QUANTISE_SCORES_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kiln/ir/graph.h"
@@ -52,14 +54,41 @@ struct ScoreCount {
   void Add(const ScoreCount& other);
 };
 
+// The number of times that each label is taken for each class. The answer at a place is the class
+// with the highest score (the lowest of several; a NaN ranks lowest), or the class that the output
+// holds.
+struct Confusion {
+  // The answer at a place where all scores are NaN.
+  static constexpr int64_t kNoClass = -1;
+  // The number of places by label and answer; pairs that do not occur are absent. Counts with equal
+  // label and answer are correct.
+  std::map<std::pair<int64_t, int64_t>, int64_t> counts;
+
+  // A label and a wrong answer.
+  struct Pair {
+    int64_t label = 0, answer = 0, count = 0;
+    int64_t of_label = 0;  // places with this label
+    friend bool operator==(const Pair&, const Pair&) = default;
+  };
+  // Returns at most `most` wrong pairs, the most frequent first; equal counts by label and answer.
+  std::vector<Pair> MostFrequent(size_t most) const;
+  // Returns the number of classes that the counts need: the greatest label or answer, plus 1.
+  int64_t classes() const;
+  // Adds the counts of further places.
+  void Add(const Confusion& other);
+};
+
 // Counts correct labels by the rules of TopK (accuracy.h): among equal scores the lower class ranks
 // higher, and a NaN ranks lowest.
-//   scores  the output that `layout` refers to; the first axis is the samples
-//   labels  layout.places labels per sample
-//   k       must be 1 if the output holds classes
-//   errors  fewer labels than places, a label outside the classes, scores of another type or size
+//   scores     the output that `layout` refers to; the first axis is the samples
+//   labels     layout.places labels per sample
+//   k          must be 1 if the output holds classes
+//   confusion  if not null, the answers at the places that count are added to it
+//   errors     fewer labels than places, a label outside the classes, scores of another type or
+//              size
 StatusOr<ScoreCount> CountScores(const Tensor& scores, std::span<const int32_t> labels,
-                                 const ScoreLayout& layout, int k = 1);
+                                 const ScoreLayout& layout, int k = 1,
+                                 Confusion* confusion = nullptr);
 
 }  // namespace kiln
 
