@@ -340,7 +340,7 @@ TEST_F(InputsTest, AccuracyByToken) {
   ASSERT_TRUE(writer.AddTensor("labels", Tensor::Of<int32_t>(shape, labels)).ok());
   ASSERT_TRUE(writer.Finish().ok());
   const Outcome outcome =
-      Run({"--level", "reference", "--top-k", "2", "--json", "-"}, "labelled.npz");
+      Run({"--level", "reference", "--top-k", "2", "--confusion", "--json", "-"}, "labelled.npz");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto json = nlohmann::json::parse(outcome.out);
   const auto& accuracy = json["accuracy"]["fp32"];
@@ -348,6 +348,15 @@ TEST_F(InputsTest, AccuracyByToken) {
   EXPECT_EQ(accuracy["correct"], right);
   EXPECT_EQ(accuracy["top_k"]["k"], 2);
   EXPECT_EQ(accuracy["top_k"]["correct"], right + 1);
+  // Token 1 is not masked. All tokens but it and the void one have label 3.
+  ASSERT_EQ(mask_[1], 1);
+  const nlohmann::json confusion = {
+      {{"label", 2}, {"answer", 3}, {"count", 1}},
+      {{"label", 3}, {"answer", 0}, {"count", kSamples * kTokens - 2 - right}},
+      {{"label", 3}, {"answer", 3}, {"count", right}}};
+  EXPECT_EQ(accuracy["confusion"], confusion);
+  const std::string text = Run({"--level", "reference", "--confusion"}, "labelled.npz").out;
+  EXPECT_THAT(text, HasSubstr("label  taken for  times  of the label\n"));
   EXPECT_TRUE(json["accuracy"]["none_because"].is_null());
   EXPECT_THAT(Run({"--level", "reference", "--top-k", "9"}, "labelled.npz").err,
               HasSubstr("--top-k: 9 of 4 classes"));

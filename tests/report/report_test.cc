@@ -87,6 +87,37 @@ TEST(RunReport, ShowsTheFastestAndTheSlowestImage) {
   EXPECT_THAT(ToText(report), Not(HasSubstr("at most")));
 }
 
+// Counts by hand: of 10 places with label 0, 3 are taken for class 2; one of label 1 has no answer.
+TEST(RunReport, ShowsWhichClassesAreConfused) {
+  RunReport report = ExampleReport();
+  EXPECT_EQ(report.confusion(), nullptr);
+  EXPECT_THAT(ToHtml(report), Not(HasSubstr("Confusion of classes")));
+  report.fp32->confusion.emplace().counts = {{{0, 0}, 10}};
+  EXPECT_EQ(report.confusion(), nullptr) << "the level under test is the quantised one";
+  Confusion& confusion = report.quantised->confusion.emplace();
+  confusion.counts = {{{0, 0}, 7}, {{0, 2}, 3}, {{1, Confusion::kNoClass}, 1}};
+  EXPECT_EQ(report.confusion(), &confusion);
+  EXPECT_THAT(ToText(report), HasSubstr("label  taken for  times  of the label\n"
+                                        "-----  ---------  -----  ------------\n"
+                                        "    0          2      3        30.0 %\n"
+                                        "    1        NaN      1       100.0 %\n"));
+  const auto json = nlohmann::json::parse(ToJson(report));
+  const nlohmann::json expected = {{{"label", 0}, {"answer", 0}, {"count", 7}},
+                                   {{"label", 0}, {"answer", 2}, {"count", 3}},
+                                   {{"label", 1}, {"answer", nullptr}, {"count", 1}}};
+  EXPECT_EQ(json["accuracy"]["quantised"]["confusion"], expected);
+  const std::string page = ToHtml(report);
+  EXPECT_EQ(WellFormedFault(page), "");
+  EXPECT_THAT(page, HasSubstr("Confusion of classes"));
+  EXPECT_THAT(page, HasSubstr("<title>label 0, given class 2: 3</title>"));
+  // More classes than the picture has room for leave the table.
+  confusion.counts[{40, 40}] = 1;
+  EXPECT_THAT(ToHtml(report), Not(HasSubstr("given class")));
+  EXPECT_THAT(ToHtml(report), HasSubstr("taken for"));
+  confusion.counts = {{{0, 0}, 7}};
+  EXPECT_THAT(ToText(report), HasSubstr("no label was taken for another class\n"));
+}
+
 TEST(RunReport, ReasonOfTheHostsLargestShare) {
   RunReport report = ExampleReport();
   EXPECT_EQ(LargestHostReason(report)->reason, "no unit computes erf");

@@ -37,6 +37,7 @@ class AccuracyCommand final : public Command {
         ->check(InRange(1, 1 << 24))
         ->capture_default_str();
     DeclareTopK(app, &top_k_);
+    DeclareConfusion(app, &confusion_);
     const auto output = app.add_option_group("Output");
     output->add_option("--json", json_, "The table as JSON; - is standard output")
         ->type_name("FILE");
@@ -59,6 +60,7 @@ class AccuracyCommand final : public Command {
     options.flow.evaluate.limit = limit_;
     options.flow.evaluate.chunk = chunk_;
     options.flow.evaluate.top_k = top_k_;
+    options.flow.evaluate.confusion = confusion_;
     KILN_RETURN_IF_ERROR(CheckIsFile("--report", html_));
     // No output may overwrite a file that the run reads, codebooks and recipes included.
     std::vector<std::filesystem::path> inputs = FilesOf(options.flow);
@@ -85,6 +87,7 @@ class AccuracyCommand final : public Command {
   std::vector<std::string> formats_;
   int64_t limit_ = 0, chunk_ = 1000;
   int top_k_ = 1;
+  bool confusion_ = false;
   FlowArguments flow_;
 };
 

@@ -80,6 +80,7 @@ class RunCommand final : public Command {
     DeclareNode(app, &node_nm_);
     app.add_flag("--no-fp32", no_fp32_, "Leave out the fp32 run that accuracy is compared with");
     DeclareTopK(app, &top_k_);
+    DeclareConfusion(app, &confusion_);
     const auto output = app.add_option_group("Output");
     output
         ->add_option(
@@ -123,6 +124,7 @@ class RunCommand final : public Command {
     options.evaluate.run_fp32 = !no_fp32_;
     options.evaluate.chunk = chunk_;
     options.evaluate.top_k = top_k_;
+    options.evaluate.confusion = confusion_;
     std::optional<OutputsFile> outputs;
     if (!outputs_.empty()) options.evaluate.outputs = &outputs.emplace(outputs_, codes_);
 
@@ -190,7 +192,7 @@ class RunCommand final : public Command {
   int64_t limit_ = 0, chunk_ = 1000;
   std::optional<int64_t> cycle_limit_;
   int top_ = 12, node_nm_ = kDefaultNode, top_k_ = 1;
-  bool no_fp32_ = false, codes_ = false;
+  bool no_fp32_ = false, codes_ = false, confusion_ = false;
   FlowArguments flow_;
 };
 

@@ -203,6 +203,11 @@ void DeclareTopK(CLI::App& app, int* k) {
       ->capture_default_str();
 }
 
+void DeclareConfusion(CLI::App& app, bool* confusion) {
+  app.add_flag("--confusion", *confusion,
+               "Accuracy also counts which class each label is taken for");
+}
+
 void DeclareTop(CLI::App& app, int* kernels) {
   app.add_option("--top", *kernels, "Kernels in the printed table")
       ->type_name("N")

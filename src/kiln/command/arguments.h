@@ -113,6 +113,8 @@ Status NoDataFor(const std::filesystem::path& model, const Shapes& shapes, bool 
 
 // Declares --top-k: accuracy also counts labels among the k highest scores.
 void DeclareTopK(CLI::App& app, int* k);
+// Declares --confusion: accuracy also counts which class each label is taken for.
+void DeclareConfusion(CLI::App& app, bool* confusion);
 // Declares --top: the number of kernels in a printed table.
 void DeclareTop(CLI::App& app, int* kernels);
 // Declares --node-nm: the CMOS node of reported areas and energies, in nanometres.

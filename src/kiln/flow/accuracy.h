@@ -12,8 +12,8 @@ namespace kiln {
 
 // The settings of a measurement.
 struct AccuracyOptions {
-  // The common flow. The formats replace its recipe; of `evaluate` only limit, chunk and top_k
-  // count.
+  // The common flow. The formats replace its recipe; of `evaluate` only limit, chunk, top_k and
+  // confusion count.
   FlowOptions flow;
   // Recipes by file or name, or type names for RecipeByName (int8, mxint8, bf16/nf4).
   std::vector<std::string> formats;

@@ -41,10 +41,12 @@ class LabelCounter {
  public:
   // Finds the output that the labels belong to. If there is no accuracy, `report` gets the reason.
   // Error: labels that the user named fit no output.
-  static StatusOr<LabelCounter> Create(const Graph& network, const Images& images, int top_k,
-                                       RunReport* report) {
+  static StatusOr<LabelCounter> Create(const Graph& network, const Images& images,
+                                       const EvaluateOptions& options, RunReport* report) {
+    const int top_k = options.top_k;
     LabelCounter counter;
     counter.set_ = images.set.get();
+    counter.confusion_ = options.confusion;
     if (!images.set->has_labels()) {
       report->no_accuracy =
           images.set->no_labels().empty()
@@ -89,30 +91,39 @@ class LabelCounter {
   }
   // Returns whether accuracy is counted.
   bool counts() const { return layout_.has_value(); }
+  // The counts of one level.
+  struct Counts {
+    ScoreCount scores;
+    Confusion confusion;
+  };
   // Counts the chunk of images [first, first + images).
   Status Add(const std::vector<Tensor>& outputs, int64_t first, int64_t images,
-             ScoreCount* count) const {
+             Counts* counts) const {
     const auto labels = std::span(set_->labels())
                             .subspan(static_cast<size_t>(first * layout_->places),
                                      static_cast<size_t>(images * layout_->places));
-    KILN_ASSIGN_OR_RETURN(
-        const ScoreCount here,
-        CountScores(outputs[static_cast<size_t>(layout_->output)], labels, *layout_, top_k_));
-    count->Add(here);
+    KILN_ASSIGN_OR_RETURN(const ScoreCount here,
+                          CountScores(outputs[static_cast<size_t>(layout_->output)], labels,
+                                      *layout_, top_k_, confusion_ ? &counts->confusion : nullptr));
+    counts->scores.Add(here);
     return OkStatus();
   }
-  AccuracyReport ReportOf(const ScoreCount& count) const {
-    return {.images = count.samples,
-            .correct = count.correct,
-            .labels = layout_->places > 1 ? count.labels : 0,
-            .top_k = top_k_,
-            .correct_top_k = top_k_ > 1 ? count.correct_top_k : 0};
+  AccuracyReport ReportOf(const Counts& counts) const {
+    const ScoreCount& count = counts.scores;
+    AccuracyReport report{.images = count.samples,
+                          .correct = count.correct,
+                          .labels = layout_->places > 1 ? count.labels : 0,
+                          .top_k = top_k_,
+                          .correct_top_k = top_k_ > 1 ? count.correct_top_k : 0};
+    if (confusion_) report.confusion = counts.confusion;
+    return report;
   }
 
  private:
   const DataSet* set_ = nullptr;
   std::optional<ScoreLayout> layout_;
   int top_k_ = 1;
+  bool confusion_ = false;
 };
 
 // Returns the number of images, among the first `images` of a and b, that differ in any tensor.
@@ -216,7 +227,7 @@ class Evaluation {
   int64_t chunk_ = 1;
   LabelCounter labels_;
   std::unique_ptr<ReferenceExecutor> reference_;
-  ScoreCount fp32_, quantised_;
+  LabelCounter::Counts fp32_, quantised_;
   AccuracyReport agreement_;
   Fidelity fidelity_;
   double seconds_ = 0;
@@ -233,7 +244,7 @@ Status Evaluation::Run() {
 
 Status Evaluation::Prepare() {
   const Value& scores = *network_.outputs()[0];
-  KILN_ASSIGN_OR_RETURN(labels_, LabelCounter::Create(network_, images_, options_.top_k, report_));
+  KILN_ASSIGN_OR_RETURN(labels_, LabelCounter::Create(network_, images_, options_, report_));
   // Without labels, networks that look like classifiers are compared by their classes.
   classifies_ = (labels_.counts() && HasFormOfScores(scores)) || IsClassifier(network_);
   if (run_fp32_) {
@@ -353,7 +364,7 @@ void Evaluation::Report() {
                     "that of an image of {}",
                     Counted(report_->trace->images, "image"), at_once_, at_once_));
   }
-  const ScoreCount& counted = run_fp32_ ? fp32_ : quantised_;
+  const ScoreCount& counted = (run_fp32_ ? fp32_ : quantised_).scores;
   if (labels_.counts() && counted.ignored > 0) {
     report_->notes.push_back(
         fmt::format("{} ({}) say that there is no class, and are left out of the accuracy",

@@ -68,9 +68,10 @@ struct EvaluateOptions {
   // compares the bits. Absent: as many images as the machine works on at once; a family without
   // cycle level then causes a note instead of an error.
   std::optional<int64_t> cycle_limit;
-  bool run_fp32 = true;  // also run the reference level
-  int64_t chunk = 1000;  // images in memory at a time
-  int top_k = 1;         // also count labels among the k highest scores
+  bool run_fp32 = true;    // also run the reference level
+  int64_t chunk = 1000;    // images in memory at a time
+  int top_k = 1;           // also count labels among the k highest scores
+  bool confusion = false;  // also count which class each label is taken for
   // Receives the outputs at `level`, chunk by chunk; null: they are not kept.
   OutputsFile* outputs = nullptr;
 };

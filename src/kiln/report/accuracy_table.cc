@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "kiln/report/confusion_table.h"
 #include "kiln/report/html_parts.h"
 #include "kiln/report/text.h"
 #include "kiln/support/json_text.h"
@@ -247,6 +248,11 @@ std::string HtmlTable(const AccuracyTable& table) {
   return out + "</tbody></table>";
 }
 
+// Returns whether a row has counts of labels and answers.
+bool HasConfusion(const Row& row) {
+  return row.accuracy.has_value() && row.accuracy->confusion.has_value();
+}
+
 // Returns the line about data, accelerator and calibration.
 std::string Subtitle(const AccuracyTable& table) {
   return fmt::format("{} of {}; on {}; calibrated on {}", Counted(table.images, "image"),
@@ -286,6 +292,12 @@ std::string ToText(const AccuracyTable& table) {
   }
   for (const std::string& note : table.AllNotes())
     out += fmt::format("note: {}\n", CleanUtf8(note));
+  for (const Row& row : table.rows) {
+    if (HasConfusion(row)) {
+      out += fmt::format("\n{}: most frequent confusions\n\n{}", CleanUtf8(row.format),
+                         ConfusionText(*row.accuracy->confusion));
+    }
+  }
   return out;
 }
 
@@ -337,6 +349,7 @@ std::string ToJson(const AccuracyTable& table) {
     json["host_share"] = row.host_share;
     json["host_reason"] = row.host_reason ? Json(row.host_reason->reason) : Json(nullptr);
     json["images_per_second"] = row.images_per_second;
+    if (HasConfusion(row)) json["confusion"] = ConfusionJson(*row.accuracy->confusion);
     rows.push_back(std::move(json));
   }
   const Json all = {
@@ -365,6 +378,12 @@ std::string ToHtml(const AccuracyTable& table) {
       "bit-accurate run.</p>";
   for (const std::string& note : table.AllNotes())
     out += fmt::format("<p>{}</p>", EscapeHtml(note));
+  for (const Row& row : table.rows) {
+    if (HasConfusion(row)) {
+      out += fmt::format("<h2>{}: confusion of classes</h2>{}", EscapeHtml(row.format),
+                         ConfusionHtml(*row.accuracy->confusion));
+    }
+  }
   return out + "</main></body></html>\n";
 }
 

@@ -45,7 +45,8 @@ struct AccuracyTable {
 };
 
 // Formats the table with one line per format: accuracy, drop against the first row in percentage
-// points, bits, energy, images per second. Energy is an estimate (quantise/energy.h).
+// points, bits, energy, images per second. Energy is an estimate (quantise/energy.h). Tables of the
+// most frequent confusions follow for each format that has them.
 std::string ToText(const AccuracyTable& table);
 // Formats the table as JSON. Values that are not finite or not known are null.
 std::string ToJson(const AccuracyTable& table);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "kiln/report/confusion_table.h"
 #include "kiln/report/cost_report.h"
 #include "kiln/report/html_parts.h"
 #include "kiln/report/performance.h"
@@ -299,6 +300,8 @@ std::string ToHtml(const RunReport& report) {
                      fmt::format(R"({} <span class="on">on</span> {})",
                                  EscapeHtml(report.model.name), EscapeHtml(machine_name)));
   out += Cards(report) + "\n" + Settings(report) + "\n";
+  if (report.confusion() != nullptr)
+    out += "<h2>Confusion of classes</h2>\n" + ConfusionHtml(*report.confusion()) + "\n";
   if (report.trace.has_value()) out += "<h2>Timeline</h2>\n" + html::Timeline(report) + "\n";
   if (report.trace.has_value() && !report.trace->queues.empty())
     out += "<h2>Pipeline</h2>\n" + html::Flow(*report.trace) + "\n";

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kiln/report/chrome_trace.h"
+#include "kiln/report/confusion_table.h"
 #include "kiln/report/performance.h"
 #include "kiln/report/run_report.h"
 #include "kiln/support/json_text.h"
@@ -17,7 +18,7 @@ OrderedJson OrNull(const std::optional<double>& value) {
 }
 
 // Returns counts and shares of an accuracy; null if it is not known.
-OrderedJson Accuracy(const std::optional<AccuracyReport>& accuracy) {
+OrderedJson AccuracyJson(const std::optional<AccuracyReport>& accuracy) {
   if (!accuracy.has_value()) return nullptr;
   OrderedJson json = {
       {"images", accuracy->images}, {"correct", accuracy->correct}, {"top1", accuracy->top1()}};
@@ -26,6 +27,7 @@ OrderedJson Accuracy(const std::optional<AccuracyReport>& accuracy) {
     json["top_k"] = {
         {"k", accuracy->top_k}, {"correct", accuracy->correct_top_k}, {"share", accuracy->top()}};
   }
+  if (accuracy->confusion.has_value()) json["confusion"] = ConfusionJson(*accuracy->confusion);
   return json;
 }
 
@@ -202,9 +204,9 @@ std::string ToJson(const RunReport& report) {
                             {"format", report.quantisation->format}};
   }
   json["accuracy"] = {
-      {"fp32", Accuracy(report.fp32)},
-      {"quantised", Accuracy(report.quantised)},
-      {"agreement", Accuracy(report.agreement)},
+      {"fp32", AccuracyJson(report.fp32)},
+      {"quantised", AccuracyJson(report.quantised)},
+      {"agreement", AccuracyJson(report.agreement)},
       {"reference", report.reference},
       {"none_because",
        report.no_accuracy.empty() ? OrderedJson(nullptr) : OrderedJson(report.no_accuracy)}};

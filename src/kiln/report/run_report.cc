@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "kiln/report/confusion_table.h"
 #include "kiln/report/cost_report.h"
 #include "kiln/report/performance.h"
 #include "kiln/report/text.h"
@@ -353,8 +354,10 @@ std::string ToText(const RunReport& report, int top) {
   std::string out = lines.Take();
   const std::string costs =
       report.machine.has_value() ? CostTable(report.machine->cost, report.energy) : "";
+  const std::string confusion =
+      report.confusion() == nullptr ? "" : ConfusionText(*report.confusion());
   // Tables follow the lines, separated by empty lines; empty tables are left out.
-  for (const std::string& table : {KernelTable(report, top), HostTable(report), costs}) {
+  for (const std::string& table : {confusion, KernelTable(report, top), HostTable(report), costs}) {
     if (!table.empty()) out += '\n' + table;
   }
   return out;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kiln/quantise/scores.h"
 #include "kiln/targets/interface/accelerator.h"
 
 namespace kiln {
@@ -18,8 +19,9 @@ struct AccuracyReport {
   int64_t correct = 0;  // the label has the highest score
   // Labels compared, if images have one label per pixel or token; 0 if images have one label each.
   int64_t labels = 0;
-  int top_k = 1;              // if above 1, correct_top_k is counted too
-  int64_t correct_top_k = 0;  // the label is among the top_k highest scores
+  int top_k = 1;                            // if above 1, correct_top_k is counted too
+  int64_t correct_top_k = 0;                // the label is among the top_k highest scores
+  std::optional<Confusion> confusion = {};  // of labels and answers, if counted
   // Returns the number of answers that were compared with a label.
   int64_t compared() const { return labels > 0 ? labels : images; }
   // Return the share of correct answers, 0 to 1: of the highest score, and of the top_k highest.
@@ -84,6 +86,13 @@ struct RunReport {
   std::vector<OutputFidelity> outputs;  // in the network's order; empty unless both levels ran
   // Images given the same class by both levels; only for networks that classify.
   std::optional<AccuracyReport> agreement;
+  // Returns the counts of labels and answers at the level under test; null if they were not
+  // counted.
+  const Confusion* confusion() const {
+    const std::optional<AccuracyReport>& accuracy = quantised.has_value() ? quantised : fp32;
+    return accuracy.has_value() && accuracy->confusion.has_value() ? &*accuracy->confusion
+                                                                   : nullptr;
+  }
   // Returns the fidelity of the first output in decibels.
   std::optional<double> output_sqnr_db() const {
     return outputs.empty() ? std::nullopt : outputs[0].sqnr_db;
