@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kiln/numerics/elementary.h"
 #include "kiln/support/check.h"
 
 namespace kiln {
@@ -68,12 +67,7 @@ void Fidelity::Add(const std::vector<Tensor>& reference, const std::vector<Tenso
       sums.equal += std::memcmp(a.bytes() + at, b.bytes() + at, bytes) == 0 ? 1 : 0;
     }
     if (!sums.is_float) continue;
-    const auto x = a.data<float>(), y = b.data<float>();
-    for (size_t i = 0; i < x.size(); ++i) {
-      const double difference = static_cast<double>(x[i]) - y[i];
-      sums.signal += static_cast<double>(x[i]) * x[i];
-      sums.noise += difference * difference;
-    }
+    sums.power.Add(a, b);
   }
 }
 
@@ -85,10 +79,7 @@ std::vector<OutputFidelity> Fidelity::Report() const {
     if (sums.elements > 0) {
       output.equal_share = static_cast<double>(sums.equal) / static_cast<double>(sums.elements);
     }
-    // Without signal or without noise the ratio is undefined or infinite.
-    if (sums.is_float && sums.signal > 0 && sums.noise > 0) {
-      output.sqnr_db = 10 * elementary::Log10(sums.signal / sums.noise);
-    }
+    if (sums.is_float) output.sqnr_db = sums.power.sqnr_db();
     report.push_back(std::move(output));
   }
   return report;

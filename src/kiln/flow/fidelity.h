@@ -8,6 +8,7 @@
 
 #include "kiln/ir/graph.h"
 #include "kiln/ir/tensor.h"
+#include "kiln/quantise/accuracy.h"
 #include "kiln/report/run_report.h"
 
 namespace kiln {
@@ -38,7 +39,7 @@ class Fidelity {
   // The sums of one output so far.
   struct Sums {
     std::string name;
-    double signal = 0, noise = 0;  // fp32: sums of squares of the reference and of the difference
+    NoisePower power;                 // of fp32 outputs
     int64_t elements = 0, equal = 0;  // for all types
     bool is_float = true;
   };

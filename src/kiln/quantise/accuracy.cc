@@ -1,11 +1,13 @@
-// Top-k accuracy and PSNR, computed over whole fp32 tensors.
+// Top-k accuracy, PSNR and SQNR, computed over whole fp32 tensors.
 #include "kiln/quantise/accuracy.h"
-#include "kiln/numerics/elementary.h"
 
 #include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
+
+#include "kiln/numerics/elementary.h"
+#include "kiln/support/check.h"
 
 namespace kiln {
 
@@ -59,6 +61,27 @@ StatusOr<double> Psnr(const Tensor& values, const Tensor& reference, double peak
   }
   if (error == 0) return std::numeric_limits<double>::infinity();
   return 10 * elementary::Log10(peak * peak * static_cast<double>(values.size()) / error);
+}
+
+void NoisePower::Add(const Tensor& exact, const Tensor& rounded) {
+  KILN_CHECK(exact.size() == rounded.size());
+  const std::span<const float> a = exact.data<float>(), b = rounded.data<float>();
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double difference = static_cast<double>(a[i]) - b[i];
+    signal += static_cast<double>(a[i]) * a[i];
+    noise += difference * difference;
+  }
+}
+
+void NoisePower::Add(const NoisePower& other) {
+  signal += other.signal;
+  noise += other.noise;
+}
+
+std::optional<double> NoisePower::sqnr_db() const {
+  if (!(signal > 0 && noise > 0) || !std::isfinite(signal) || !std::isfinite(noise))
+    return std::nullopt;
+  return 10 * elementary::Log10(signal / noise);
 }
 
 }  // namespace kiln

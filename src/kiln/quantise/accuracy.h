@@ -1,4 +1,5 @@
-// Figures of merit of a network's outputs: top-k accuracy and peak signal-to-noise ratio.
+// Figures of merit of a network's outputs: top-k accuracy, peak signal-to-noise ratio (PSNR), and
+// signal to quantisation noise ratio (SQNR).
 //
 // The quantisation flow compares a quantised network with its fp32 original by these figures.
 // scores.h extends top-k to networks that label every pixel or token.
@@ -6,6 +7,7 @@
 #define KILN_QUANTISE_ACCURACY_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "kiln/ir/tensor.h"
@@ -36,6 +38,18 @@ StatusOr<Accuracy> TopK(const Tensor& scores, std::span<const int32_t> labels, i
 // for equal tensors.
 //   errors  different shapes, types other than fp32, empty tensors
 StatusOr<double> Psnr(const Tensor& values, const Tensor& reference, double peak);
+
+// The powers behind a signal to quantisation noise ratio, summed over any number of tensors.
+struct NoisePower {
+  double signal = 0;  // sum of the squares of the exact elements
+  double noise = 0;   // sum of the squares of the errors
+  // Adds the elements of two fp32 tensors of the same shape.
+  void Add(const Tensor& exact, const Tensor& rounded);
+  void Add(const NoisePower& other);
+  // Returns the signal to quantisation noise ratio in dB, 10 log10(signal / noise). nullopt without
+  // noise (every element is exact), without signal, and if either is infinite or NaN.
+  std::optional<double> sqnr_db() const;
+};
 
 }  // namespace kiln
 

@@ -12,6 +12,7 @@
 
 #include "kiln/execute/reference.h"
 #include "kiln/quantise/channel_axes.h"
+#include "kiln/quantise/image_slice.h"
 #include "kiln/support/parallel.h"
 
 namespace kiln {
@@ -23,16 +24,6 @@ constexpr int kChannelBinsLog2 = 9;
 constexpr float kSoftmaxReach = 16;
 // Images per parallel task. Histograms are merged, under a lock, once per task.
 constexpr int64_t kImagesAPiece = 8;
-
-// Returns images [begin, end) of a batch; shares the batch's bytes.
-Tensor Slice(const Tensor& batch, int64_t begin, int64_t end) {
-  Shape shape = batch.shape();
-  const int64_t image_bytes = batch.num_bytes() / shape[0];
-  shape[0] = end - begin;
-  auto owner = std::make_shared<const Tensor>(batch);
-  const std::byte* bytes = owner->bytes() + begin * image_bytes;
-  return Tensor::View(batch.type(), std::move(shape), std::move(owner), bytes);
-}
 
 // The histograms of one piece of the batch, for whole values and for their channels.
 struct Histograms {
@@ -97,8 +88,7 @@ void AddByChannel(const Tensor& tensor, int axis, std::vector<Histogram>* channe
 // Calibrates on images [begin, end). `axes` is null unless histograms by channel are wanted.
 StatusOr<Histograms> RunPiece(const ReferenceExecutor& executor, std::span<const Tensor> inputs,
                               const ChannelAxes* axes, int64_t begin, int64_t end) {
-  std::vector<Tensor> piece;
-  for (const Tensor& input : inputs) piece.push_back(Slice(input, begin, end));
+  const std::vector<Tensor> piece = SliceImages(inputs, begin, end);
   Histograms histograms;
   const auto observe = [&](const Value& value, const Tensor& computed) {
     if (computed.type() != ElementType::kFloat32) return;

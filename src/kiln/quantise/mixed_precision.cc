@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <numeric>
 #include <unordered_map>
 
@@ -17,6 +16,7 @@
 #include "kiln/numerics/elementary.h"
 #include "kiln/quantise/calibrate.h"
 #include "kiln/quantise/energy.h"
+#include "kiln/quantise/image_slice.h"
 #include "kiln/quantise/layer_settings.h"
 #include "kiln/quantise/quantise.h"
 #include "kiln/quantise/recipe_names.h"
@@ -27,19 +27,6 @@
 
 namespace kiln {
 namespace {
-
-// Returns the first `count` images of each input; shares their bytes.
-std::vector<Tensor> FirstImages(std::span<const Tensor> inputs, int64_t count) {
-  std::vector<Tensor> first;
-  for (const Tensor& input : inputs) {
-    Shape shape = input.shape();
-    shape[0] = std::min(shape[0], count);
-    auto owner = std::make_shared<const Tensor>(input);
-    const std::byte* bytes = owner->bytes();
-    first.push_back(Tensor::View(input.type(), std::move(shape), std::move(owner), bytes));
-  }
-  return first;
-}
 
 // Runs the graph at the reference level and returns all outputs.
 StatusOr<std::vector<Tensor>> OutputsOf(const Graph& graph, std::span<const Tensor> inputs,
@@ -274,7 +261,8 @@ class Search {
 
   // Measures the damage of each unit and candidate (step 2).
   Status MeasureSensitivity() {
-    const std::vector<Tensor> inputs = FirstImages(evaluation_, options_.sensitivity_images);
+    const std::vector<Tensor> inputs =
+        SliceImages(evaluation_, 0, std::min(ImagesOf(evaluation_), options_.sensitivity_images));
     const std::vector<int> base(result_.units.size(), 0);
     int64_t runs = 0;
     meter_.Start("sensitivity", 1 + std::ssize(result_.units) * (std::ssize(candidates_) - 1),
