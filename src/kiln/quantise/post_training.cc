@@ -11,7 +11,11 @@
 
 namespace kiln {
 
-StatusOr<const PostTraining::Prepared*> PostTraining::Prepare(const Preparation& preparation) {
+StatusOr<const PostTraining::Prepared*> PostTraining::Prepare(const Recipe& recipe,
+                                                              int64_t images) {
+  const Preparation preparation{.equalise_weights = recipe.equalise_weights,
+                                .by_channel = NeedsChannels(recipe),
+                                .images = images};
   if (const auto found = prepared_.find(preparation); found != prepared_.end())
     return &found->second;
   Prepared prepared{.graph = graph_.Clone(), .data = {}};
@@ -22,10 +26,7 @@ StatusOr<const PostTraining::Prepared*> PostTraining::Prepare(const Preparation&
 }
 
 StatusOr<Graph> PostTraining::Quantise(const Recipe& recipe, int64_t images) {
-  KILN_ASSIGN_OR_RETURN(const Prepared* prepared,
-                        Prepare({.equalise_weights = recipe.equalise_weights,
-                                 .by_channel = NeedsChannels(recipe),
-                                 .images = images}));
+  KILN_ASSIGN_OR_RETURN(const Prepared* prepared, Prepare(recipe, images));
   KILN_ASSIGN_OR_RETURN(Graph quantised, kiln::Quantise(prepared->graph, recipe, prepared->data));
   if (recipe.correct_biases) {
     KILN_RETURN_IF_ERROR(CorrectBiases(prepared->graph, inputs_, images, &quantised));
@@ -33,6 +34,11 @@ StatusOr<Graph> PostTraining::Quantise(const Recipe& recipe, int64_t images) {
     if (recipe.biases) RoundBiases(quantised, *recipe.biases);
   }
   return quantised;
+}
+
+StatusOr<const Graph*> PostTraining::Exact(const Recipe& recipe, int64_t images) {
+  KILN_ASSIGN_OR_RETURN(const Prepared* prepared, Prepare(recipe, images));
+  return &prepared->graph;
 }
 
 StatusOr<Graph> QuantiseOnImages(const Graph& graph, const Recipe& recipe,

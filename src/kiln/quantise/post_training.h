@@ -32,6 +32,9 @@ class PostTraining {
   //   images  the greatest number of images to use, from the first
   //   errors  those of the steps
   StatusOr<Graph> Quantise(const Recipe& recipe, int64_t images);
+  // Returns the fp32 graph that Quantise annotates for these arguments: the network, with equalised
+  // weights if the recipe asks for them. Valid as long as this object.
+  StatusOr<const Graph*> Exact(const Recipe& recipe, int64_t images);
 
   int64_t calibrations() const { return std::ssize(prepared_); }  // number of calibrations run
 
@@ -48,7 +51,7 @@ class PostTraining {
     CalibrationData data;
   };
   // Returns the prepared graph, computing it on the first request.
-  StatusOr<const Prepared*> Prepare(const Preparation& preparation);
+  StatusOr<const Prepared*> Prepare(const Recipe& recipe, int64_t images);
 
   const Graph& graph_;
   const std::span<const Tensor> inputs_;

@@ -18,21 +18,6 @@ bool SameGrid(const Quantisation& a, const Quantisation& b) {
   return a.type.scheme != Scheme::kPerBlock && a == b;
 }
 
-// Returns whether the value is only used inside a fused kernel: between a multiply-accumulate node
-// and the element-wise nodes that follow it (bias, residual, activation). Families run these as one
-// kernel, which rounds only its last value.
-bool StandsInsideKernel(const Graph& graph, const Value& value) {
-  const Node* node = value.producer();
-  if (node == nullptr || value.users().size() != 1 || !value.users()[0]->info().Has(kElementwise))
-    return false;
-  if (std::count(graph.outputs().begin(), graph.outputs().end(), &value) > 0) return false;
-  if (node->info().Has(kMacs)) return true;
-  return node->info().Has(kElementwise) &&
-         std::any_of(node->operands().begin(), node->operands().end(), [&](const Value* operand) {
-           return operand != nullptr && StandsInsideKernel(graph, *operand);
-         });
-}
-
 // Returns whether all elements of the value are zero or are elements of operands that are on its
 // grid already.
 bool StandsOnGrid(const Graph& graph, const Value& value) {
@@ -46,13 +31,14 @@ bool StandsOnGrid(const Graph& graph, const Value& value) {
                      node->operands().begin() + static_cast<std::ptrdiff_t>(data_operands),
                      [&](const Value* operand) {
                        return operand != nullptr && !operand->is_constant() &&
-                              operand->quantisation() && !StandsInsideKernel(graph, *operand) &&
+                              operand->quantisation() && !IsInsideKernel(graph, *operand) &&
                               SameGrid(*operand->quantisation(), *value.quantisation());
                      });
 }
 
-// Inserts a Quantise node after a value and redirects all its users and outputs to the result.
-void AppendRounding(Graph& graph, Value* value) {
+// Inserts a Quantise node after a value, redirects all users and outputs of the value to the result
+// and returns the result.
+Value* AppendRounding(Graph& graph, Value* value) {
   const bool is_output = std::count(graph.outputs().begin(), graph.outputs().end(), value) > 0;
   // Copied before the node is added, because the node becomes a user too.
   const std::vector<Node*> users = value->users();
@@ -67,15 +53,29 @@ void AppendRounding(Graph& graph, Value* value) {
       if (user->operand(i) == value) graph.SetOperand(user, i, rounded);
     }
   }
-  if (!is_output) return;
+  if (!is_output) return rounded;
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     if (graph.outputs()[i] == value) graph.SetOutput(static_cast<int>(i), rounded);
   }
+  return rounded;
 }
 
 }  // namespace
 
-StatusOr<Graph> SimulateQuantisation(const Graph& quantised) {
+bool IsInsideKernel(const Graph& graph, const Value& value) {
+  const Node* node = value.producer();
+  if (node == nullptr || value.users().size() != 1 || !value.users()[0]->info().Has(kElementwise))
+    return false;
+  if (std::count(graph.outputs().begin(), graph.outputs().end(), &value) > 0) return false;
+  if (node->info().Has(kMacs)) return true;
+  return node->info().Has(kElementwise) &&
+         std::any_of(node->operands().begin(), node->operands().end(), [&](const Value* operand) {
+           return operand != nullptr && IsInsideKernel(graph, *operand);
+         });
+}
+
+StatusOr<Graph> SimulateQuantisation(const Graph& quantised,
+                                     std::vector<SimulatedRounding>* roundings) {
   Graph graph = quantised.Clone();
   std::vector<Value*> rounded;
   for (Value* value : graph.Values()) {
@@ -86,11 +86,14 @@ StatusOr<Graph> SimulateQuantisation(const Graph& quantised) {
       const Quantisation& q = *value->quantisation();
       graph.ReplaceAllUses(
           value, graph.AddConstant(value->name() + "_rounded", RoundTensor(value->constant(), q)));
-    } else if (!StandsOnGrid(graph, *value) && !StandsInsideKernel(graph, *value)) {
+    } else if (!StandsOnGrid(graph, *value) && !IsInsideKernel(graph, *value)) {
       rounded.push_back(value);
     }
   }
-  for (Value* value : rounded) AppendRounding(graph, value);
+  for (Value* value : rounded) {
+    const Value* result = AppendRounding(graph, value);
+    if (roundings != nullptr) roundings->push_back({quantised.FindValue(value->name()), result});
+  }
   for (Value* value : graph.Values()) value->set_quantisation(std::nullopt);
   graph.EraseUnusedConstants();
   KILN_CHECK(graph.SortTopologically());
