@@ -182,5 +182,26 @@ TEST(Accuracy, SumsThatWrapAreTold) {
             wrapped->rows[2].output_sqnr_db().value_or(0) + 20);
 }
 
+// Fewer bits in one layer are a greater error of that layer; all others keep theirs.
+TEST(Accuracy, LayersAreMeasuredByFormat) {
+  AccuracyOptions options = DemoOn({"int8", "int4"});
+  options.layer_images = 3;
+  const auto table = MeasureAccuracy(options);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_FALSE(table->rows[0].layers.has_value());
+  const LayerErrors &int8 = *table->rows[1].layers, &int4 = *table->rows[2].layers;
+  EXPECT_EQ(int8.images, 3);
+  EXPECT_FALSE(int8.exact.has_value()) << "noise has no labels";
+  ASSERT_EQ(int8.layers.size(), int4.layers.size());
+  ASSERT_GT(int8.layers.size(), 5u);
+  for (size_t i = 0; i < int8.layers.size(); ++i) {
+    EXPECT_EQ(int8.layers[i].name, int4.layers[i].name);
+    ASSERT_FALSE(int8.layers[i].values.empty());
+    if (!int4.layers[i].alone.sqnr_db()) continue;
+    EXPECT_GT(int8.layers[i].alone.sqnr_db().value_or(1000), *int4.layers[i].alone.sqnr_db())
+        << int8.layers[i].name;
+  }
+}
+
 }  // namespace
 }  // namespace kiln

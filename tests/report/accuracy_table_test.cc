@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "tests/report/well_formed.h"
@@ -112,6 +113,121 @@ TEST(AccuracyTable, EveryOutputIsNamed) {
   EXPECT_EQ(outputs[1]["sqnr_db"], 12.5);
   EXPECT_TRUE(outputs[2]["sqnr_db"].is_null());
   EXPECT_EQ(outputs[2]["equal_share"], 0.75);
+}
+
+// The table of the error by layer; powers of ten give whole decibels.
+AccuracyTable TableWithLayers() {
+  AccuracyTable table = ExampleTable();
+  LayerErrors errors;
+  errors.images = 2;
+  errors.exact = ScoreCount{.samples = 2, .labels = 2, .correct = 2};
+  errors.all = {.outputs = {{.signal = 1000, .noise = 1}},
+                .scores = ScoreCount{.samples = 2, .labels = 2, .correct = 1}};
+  errors.layers.push_back(
+      {.name = "image",
+       .operation = "input",
+       .values = {{.value = "image",
+                   .is_constant = false,
+                   .type = "int8 per_tensor",
+                   .own = {.signal = 10, .noise = 0},
+                   .so_far = NoisePower{.signal = 10, .noise = 0}}},
+       .alone = {.outputs = {{.signal = 10, .noise = 0}}, .scores = errors.exact}});
+  errors.layers.push_back({.name = "conv<1>",
+                           .operation = "Conv",
+                           .values = {{.value = "w",
+                                       .is_constant = true,
+                                       .type = "mxint8",
+                                       .own = {.signal = 1e5, .noise = 1},
+                                       .so_far = std::nullopt},
+                                      {.value = "y",
+                                       .is_constant = false,
+                                       .type = "mxint8",
+                                       .own = {.signal = 1e4, .noise = 1},
+                                       .so_far = NoisePower{.signal = 100, .noise = 1}}},
+                           .alone = {.outputs = {{.signal = 1e6, .noise = 1}, {1e2, 1e-2}},
+                                     .scores = errors.all.scores}});
+  table.rows[1].layers = errors;
+  table.rows[1].accuracy->confusion.emplace().counts = {{{0, 0}, 897}, {{0, 1}, 60}, {{1, 0}, 43}};
+  return table;
+}
+
+TEST(AccuracyTable, TextHasALineForEachValueOfALayer) {
+  const std::string text = ToText(TableWithLayers());
+  EXPECT_NE(text.find("\nint8: error by layer on 2 images\n"), std::string::npos) << text;
+  EXPECT_NE(
+      text.find("image    input     image  int8 per_tensor    exact    exact    exact         "
+                "0.00\n"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("conv<1>  Conv      w      mxint8           50.0 dB           40.0 dB        "
+                      "50.00\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("                   y      mxint8           40.0 dB  20.0 dB\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("With all layers quantised the result has 30.0 dB and loses 50.00 points of "
+                      "accuracy; alone, conv<1> (40.0 dB) costs it most.\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("    0          1     60         6.3 %\n"), std::string::npos) << text;
+}
+
+// Noise without signal, an infinite error, and a ratio that rounds to zero from below.
+TEST(AccuracyTable, RatiosThatAreNoneOrNearZero) {
+  AccuracyTable table = TableWithLayers();
+  std::vector<ValueError>& values = table.rows[1].layers->layers[1].values;
+  values[1].own = {.signal = 1, .noise = 1.001};
+  values[1].so_far = NoisePower{.signal = 0, .noise = 1};
+  EXPECT_NE(ToText(table).find("y      mxint8            0.0 dB       -\n"), std::string::npos)
+      << ToText(table);
+  values[1].own = {.signal = 1, .noise = std::numeric_limits<double>::infinity()};
+  EXPECT_NE(ToText(table).find("y      mxint8                 -       -\n"), std::string::npos)
+      << ToText(table);
+  EXPECT_EQ(WellFormedFault(ToHtml(table)), "");
+  const auto json = nlohmann::json::parse(ToJson(table));
+  const auto& written = json["rows"][1]["by_layer"]["layers"][1]["values"][1];
+  EXPECT_TRUE(written["own_sqnr_db"].is_null());
+  EXPECT_TRUE(written["so_far_sqnr_db"].is_null());
+}
+
+TEST(AccuracyTable, JsonHasLayersAndConfusion) {
+  const auto json = nlohmann::json::parse(ToJson(TableWithLayers()));
+  EXPECT_FALSE(json["rows"][2].contains("by_layer"));
+  const auto& layers = json["rows"][1]["by_layer"];
+  EXPECT_EQ(layers["images"], 2);
+  EXPECT_EQ(layers["fp32_correct"], 2);
+  EXPECT_NEAR(layers["all"]["output_sqnr_db"].get<double>(), 30, 1e-9);
+  EXPECT_EQ(layers["all"]["points_lost"], 50);
+  EXPECT_TRUE(layers["layers"][0]["values"][0]["own_sqnr_db"].is_null());
+  const auto& conv = layers["layers"][1];
+  EXPECT_EQ(conv["operator"], "Conv");
+  EXPECT_NEAR(conv["alone"]["output_sqnr_db"].get<double>(), 40, 1e-9) << "the least output";
+  EXPECT_NEAR(conv["values"][0]["own_sqnr_db"].get<double>(), 50, 1e-9);
+  EXPECT_TRUE(conv["values"][0]["so_far_sqnr_db"].is_null());
+  EXPECT_NEAR(conv["values"][1]["so_far_sqnr_db"].get<double>(), 20, 1e-9);
+  const nlohmann::json confusion = {{{"label", 0}, {"answer", 0}, {"count", 897}},
+                                    {{"label", 0}, {"answer", 1}, {"count", 60}},
+                                    {{"label", 1}, {"answer", 0}, {"count", 43}}};
+  EXPECT_EQ(json["rows"][1]["confusion"], confusion);
+}
+
+TEST(AccuracyTable, PageHasAMarkForEachFigureOfALayer) {
+  const std::string page = ToHtml(TableWithLayers());
+  EXPECT_EQ(WellFormedFault(page), "");
+  const auto count = [&page](std::string_view part) {
+    size_t found = 0;
+    for (size_t at = page.find(part); at != std::string::npos; at = page.find(part, at + 1))
+      ++found;
+    return found;
+  };
+  EXPECT_NE(page.find("<title>w</title>conv&lt;1&gt; weights<"), std::string::npos);
+  EXPECT_NE(page.find("<title>y</title>conv&lt;1&gt; result<"), std::string::npos);
+  EXPECT_EQ(count("<circle class=\"u2\""), 1u) << "y; the exact figures have no place on the axis";
+  EXPECT_EQ(count("<rect class=\"u3\" x="), 1u) << "conv<1> alone";
+  // The heat map: correct answers in one colour, wrong ones in another.
+  EXPECT_EQ(count("<rect class=\"u5\" fill-opacity"), 2u);
+  EXPECT_EQ(count("<rect class=\"u1\" fill-opacity"), 1u);
 }
 
 }  // namespace

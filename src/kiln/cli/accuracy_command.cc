@@ -38,6 +38,15 @@ class AccuracyCommand final : public Command {
         ->capture_default_str();
     DeclareTopK(app, &top_k_);
     DeclareConfusion(app, &confusion_);
+    app.add_flag("--by-layer", by_layer_,
+                 "Also measure the error of each value and layer of the quantised network, and how "
+                 "sensitive the result is to each layer (simulated)");
+    app.add_option("--layer-images", layer_images_,
+                   "With --by-layer: use the first N images of --data; every layer costs one more "
+                   "run over them")
+        ->type_name("N")
+        ->check(InRange(1, 1 << 24))
+        ->capture_default_str();
     const auto output = app.add_option_group("Output");
     output->add_option("--json", json_, "The table as JSON; - is standard output")
         ->type_name("FILE");
@@ -45,14 +54,22 @@ class AccuracyCommand final : public Command {
         ->add_option("--report", html_,
                      "The table and a picture of accuracy against bits, as one HTML page")
         ->type_name("FILE.html");
+    app_ = &app;
     app.footer(
         "Example:\n  kiln accuracy models/demo_fashion_mnist.onnx --on systolic-int8-16x16 --limit "
         "1000 \\\n"
         "    --formats int8,mxint8,e4m3,posit8_1 --report accuracy.html \\\n"
+        "    --data /usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz\n"
+        "  kiln accuracy models/demo_fashion_mnist.onnx --on systolic-int8-16x16 --limit 1000 \\\n"
+        "    --formats e4m3 --by-layer --confusion --report layers.html \\\n"
         "    --data /usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz");
   }
 
   Status Run(Context& context) override {
+    if (!by_layer_ && IsGiven(*app_, "--layer-images")) {
+      return ErrorAt("", "--layer-images", "without --by-layer no layer is measured",
+                     "add --by-layer, or leave it out");
+    }
     AccuracyOptions options;
     KILN_ASSIGN_OR_RETURN(options.flow, flow_.Options());
     KILN_RETURN_IF_ERROR(flow_.CheckImagesGiven());
@@ -61,6 +78,7 @@ class AccuracyCommand final : public Command {
     options.flow.evaluate.chunk = chunk_;
     options.flow.evaluate.top_k = top_k_;
     options.flow.evaluate.confusion = confusion_;
+    options.layer_images = by_layer_ ? layer_images_ : 0;
     KILN_RETURN_IF_ERROR(CheckIsFile("--report", html_));
     // No output may overwrite a file that the run reads, codebooks and recipes included.
     std::vector<std::filesystem::path> inputs = FilesOf(options.flow);
@@ -85,9 +103,10 @@ class AccuracyCommand final : public Command {
  private:
   std::string json_, html_;
   std::vector<std::string> formats_;
-  int64_t limit_ = 0, chunk_ = 1000;
+  const CLI::App* app_ = nullptr;
+  int64_t limit_ = 0, chunk_ = 1000, layer_images_ = 64;
   int top_k_ = 1;
-  bool confusion_ = false;
+  bool confusion_ = false, by_layer_ = false;
   FlowArguments flow_;
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kiln/quantise/energy.h"
+#include "kiln/quantise/layer_errors.h"
 #include "kiln/quantise/post_training.h"
 #include "kiln/support/resources.h"
 #include "kiln/targets/registry.h"
@@ -37,6 +38,7 @@ struct Bench {
   const Images& calibration;
   PostTraining& post_training;
   const FlowProgress& progress;
+  bool has_accuracy;  // whether the labels fit an output
 };
 
 // Returns the options of a functional run without cycles.
@@ -67,6 +69,23 @@ StatusOr<AccuracyTable::Row> MeasureReference(const Bench& bench, std::string* n
   row.picojoules = MultiplyCostOf(bench.network).picojoules;
   row.images_per_second = ImagesPerSecond(report);
   return row;
+}
+
+// Returns the error by layer of a quantised network. Labels count if they fit an output, as they do
+// for the accuracy of the table.
+StatusOr<LayerErrors> MeasureLayers(const Bench& bench, const Graph& exact, const Graph& quantised,
+                                    const FlowProgress& progress) {
+  const int64_t images = std::min(bench.options.layer_images, bench.images.size());
+  const std::vector<Tensor> inputs = bench.images.MakeBatch(0, images);
+  LayerErrorOptions options;
+  options.progress = [&progress](int64_t done, int64_t total) { progress("layers", done, total); };
+  const DataSet& set = *bench.images.set;
+  if (set.has_labels() && bench.has_accuracy) {
+    KILN_ASSIGN_OR_RETURN(options.layout, FindScores(exact, set.label_shape()));
+    options.labels =
+        std::span(set.labels()).first(static_cast<size_t>(images * options.layout->places));
+  }
+  return MeasureLayerErrors(exact, quantised, inputs, options);
 }
 
 // Quantises, compiles and runs the network in one format. The program's notes are added to `notes`.
@@ -104,6 +123,10 @@ StatusOr<AccuracyTable::Row> Measure(const Bench& bench, const NamedRecipe& name
   row.host_share = HostShare(report);
   row.host_reason = LargestHostReason(report);
   row.images_per_second = ImagesPerSecond(report);
+  if (bench.options.layer_images > 0) {
+    KILN_ASSIGN_OR_RETURN(const Graph* exact, bench.post_training.Exact(recipe, images));
+    KILN_ASSIGN_OR_RETURN(row.layers, MeasureLayers(bench, *exact, quantised, named_progress));
+  }
   return row;
 }
 
@@ -139,7 +162,14 @@ StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options,
   }
   const std::vector<Tensor> inputs = calibrated_on.MakeBatch(0, most);
   PostTraining post_training(laid_out, inputs);
-  const Bench bench{options, *accelerator, network, images, calibrated_on, post_training, progress};
+  Bench bench{.options = options,
+              .accelerator = *accelerator,
+              .network = network,
+              .images = images,
+              .calibration = calibrated_on,
+              .post_training = post_training,
+              .progress = progress,
+              .has_accuracy = false};
 
   table.model = options.flow.model.stem().string();
   table.data = images.source;
@@ -149,6 +179,7 @@ StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options,
                      ? std::min(options.flow.evaluate.limit, images.size())
                      : images.size();
   KILN_ASSIGN_OR_RETURN(AccuracyTable::Row reference, MeasureReference(bench, &table.no_accuracy));
+  bench.has_accuracy = reference.accuracy.has_value();
   table.rows.push_back(std::move(reference));
   bool any = false;
   Status first_fault;

@@ -17,6 +17,9 @@ struct AccuracyOptions {
   FlowOptions flow;
   // Recipes by file or name, or type names for RecipeByName (int8, mxint8, bf16/nf4).
   std::vector<std::string> formats;
+  // The number of images on which the error by layer is measured (quantise/layer_errors.h), from
+  // the first; 0: it is not measured.
+  int64_t layer_images = 0;
 };
 
 // Returns a row for fp32 at the reference level and one for each format. Each format runs bit by

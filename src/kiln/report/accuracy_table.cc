@@ -9,6 +9,7 @@
 
 #include "kiln/report/confusion_table.h"
 #include "kiln/report/html_parts.h"
+#include "kiln/report/layer_table.h"
 #include "kiln/report/text.h"
 #include "kiln/support/json_text.h"
 
@@ -297,6 +298,7 @@ std::string ToText(const AccuracyTable& table) {
       out += fmt::format("\n{}: most frequent confusions\n\n{}", CleanUtf8(row.format),
                          ConfusionText(*row.accuracy->confusion));
     }
+    if (row.layers.has_value()) out += LayersText(*row.layers, row.format);
   }
   return out;
 }
@@ -350,6 +352,7 @@ std::string ToJson(const AccuracyTable& table) {
     json["host_reason"] = row.host_reason ? Json(row.host_reason->reason) : Json(nullptr);
     json["images_per_second"] = row.images_per_second;
     if (HasConfusion(row)) json["confusion"] = ConfusionJson(*row.accuracy->confusion);
+    if (row.layers.has_value()) json["by_layer"] = LayersJson(*row.layers);
     rows.push_back(std::move(json));
   }
   const Json all = {
@@ -383,6 +386,7 @@ std::string ToHtml(const AccuracyTable& table) {
       out += fmt::format("<h2>{}: confusion of classes</h2>{}", EscapeHtml(row.format),
                          ConfusionHtml(*row.accuracy->confusion));
     }
+    if (row.layers.has_value()) out += LayersHtml(*row.layers, row.format);
   }
   return out + "</main></body></html>\n";
 }

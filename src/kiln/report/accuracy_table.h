@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kiln/quantise/layer_errors.h"
 #include "kiln/report/run_report.h"
 
 namespace kiln {
@@ -27,6 +28,7 @@ struct AccuracyTable {
     double host_share = 0;                  // the host's share of the operations, 0 to 1
     std::optional<HostReason> host_reason;  // why the largest part of them is on the host
     double images_per_second = 0;           // speed of the simulation
+    std::optional<LayerErrors> layers;      // the error by layer, if it was measured
     std::string fault;                      // why there are no figures; empty if there are some
     // Returns the least signal to quantisation noise ratio of all outputs, in decibels.
     std::optional<double> output_sqnr_db() const;
@@ -46,7 +48,7 @@ struct AccuracyTable {
 
 // Formats the table with one line per format: accuracy, drop against the first row in percentage
 // points, bits, energy, images per second. Energy is an estimate (quantise/energy.h). Tables of the
-// most frequent confusions follow for each format that has them.
+// most frequent confusions and of the error by layer follow for each format that has them.
 std::string ToText(const AccuracyTable& table);
 // Formats the table as JSON. Values that are not finite or not known are null.
 std::string ToJson(const AccuracyTable& table);
