@@ -113,7 +113,7 @@ TEST(Recipe, PrintedRecipesReadBack) {
   }
   const auto layered = ParseRecipe(
       "activations: {type: mxint8}\nlayers:\n"
-      "  - {match: \"a\\\"b\", operator: Conv, position: last, keep: float}\n"
+      "  - {match: \"a\\\"b\", operator: Conv, position: last, optional: true, keep: float}\n"
       "  - {position: 2, inputs: {type: bf16}, weights: {format: int4, scheme: per_tensor, "
       "calibration: percentile, "
       "percentile: 99}}\n",
@@ -142,6 +142,7 @@ TEST(Recipe, ReadsEveryKey) {
       "    activations: {calibration: min_max}\n"
       "    weights: {format: int8}\n"
       "  - position: 3\n"
+      "    optional: true\n"
       "    keep: float\n",
       "r.yaml");
   ASSERT_TRUE(recipe.ok()) << recipe.status();
@@ -161,6 +162,8 @@ TEST(Recipe, ReadsEveryKey) {
   EXPECT_EQ(recipe->layers[1].activations->calibration, Calibration::kMinMax);
   EXPECT_EQ(recipe->layers[1].weights->type.format.name, "int8");
   EXPECT_EQ(recipe->layers[2].position, Position{3});
+  EXPECT_FALSE(recipe->layers[1].optional);
+  EXPECT_TRUE(recipe->layers[2].optional);
   EXPECT_EQ(recipe->layers[1].Describe(1), "layers[1] (operator MatMul, position last)");
 }
 
@@ -259,6 +262,12 @@ INSTANTIATE_TEST_SUITE_P(
                   "r.yaml: line 2, key 'layers[0].operator': unknown operator 'Convolution'; an "
                   "ONNX operator name, such "
                   "as Conv or MatMul"},
+        ErrorCase{"layers:\n  - {operator: Matmul, keep: float}\n",
+                  "r.yaml: line 2, key 'layers[0].operator': unknown operator 'Matmul'; the "
+                  "nearest is MatMul"},
+        ErrorCase{"layers:\n  - {match: a, optional: perhaps, keep: float}\n",
+                  "r.yaml: line 2, key 'layers[0].optional': 'perhaps' is not a boolean; true or "
+                  "false"},
         ErrorCase{"layers:\n  - {position: -1, keep: float}\n",
                   "r.yaml: line 2, key 'layers[0].position': unknown position '-1'; first, last, "
                   "or a number from 0"}));

@@ -664,6 +664,7 @@ Status Importer::AddOperator(onnx::NodeProto& proto, int index, const std::strin
   node.domain = domain;
   node.op_type = proto.op_type();
   node.name = scope.prefix + NameOfNode(proto, index);
+  graph_.AddFileOperator(node.name, proto.op_type());
   for (const std::string& operand : proto.input()) {
     node.operands.push_back(operand.empty() ? nullptr : scope.values.at(operand));
   }

@@ -248,6 +248,7 @@ Graph Graph::Clone() const {
   Graph copy(name_);
   copy.source_ = source_;
   copy.metadata_ = metadata_;
+  copy.file_operators_ = file_operators_;
   copy.next_name_ = next_name_;
   // Maps the values of this graph to their copies.
   std::unordered_map<const Value*, Value*> map;

@@ -26,6 +26,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -168,6 +169,16 @@ class Graph {
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   std::map<std::string, std::string>& metadata() { return metadata_; }
 
+  // The operators of the nodes in the ONNX file that the graph was read from: ONNX names such as
+  // "Gemm", by node name; several if nodes with different operators share a name. Passes replace
+  // nodes by others that keep the name. Empty for graphs from elsewhere; not part of the text form.
+  const std::map<std::string, std::set<std::string>>& file_operators() const {
+    return file_operators_;
+  }
+  void AddFileOperator(const std::string& node_name, const std::string& onnx_name) {
+    file_operators_[node_name].insert(onnx_name);
+  }
+
   const std::vector<Value*>& inputs() const { return inputs_; }
   const std::vector<Value*>& outputs() const { return outputs_; }
   const std::list<std::unique_ptr<Node>>& nodes() const { return nodes_; }  // topological order
@@ -235,6 +246,7 @@ class Graph {
   std::string name_;
   std::string source_;
   std::map<std::string, std::string> metadata_;
+  std::map<std::string, std::set<std::string>> file_operators_;
   std::vector<Value*> inputs_;
   std::vector<Value*> outputs_;
   std::list<std::unique_ptr<Node>> nodes_;      // topological order

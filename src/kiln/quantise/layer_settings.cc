@@ -1,38 +1,172 @@
 // Matches the `layers` entries of a recipe against the nodes of a graph.
 #include "kiln/quantise/layer_settings.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
 #include <vector>
 
-#include <fmt/format.h>
+#include "kiln/support/excerpt.h"
+#include "kiln/support/nearest_name.h"
 
 namespace kiln {
 namespace {
 
-// Returns whether an entry matches a node. `position` is the node's index among the `count`
-// multiply-accumulate nodes, or -1 if it is another node.
-bool Matches(const LayerRecipe& layer, const Node& node, int64_t position, int64_t count) {
-  if (!layer.match.empty() && !MatchesGlob(layer.match, node.name())) return false;
-  if (layer.op && *layer.op != node.op()) return false;
+// What a node is matched by.
+struct Selectable {
+  std::string name;                 // in the graph
+  std::vector<std::string> names;   // its name, and the names of the file's nodes that it contains
+  std::set<std::string> operators;  // ONNX names: its own, and those of the file's nodes
+  int64_t position = -1;            // among the nodes that multiply and accumulate; -1: is not one
+};
+
+// Returns the name of a node, and the names that passes joined by '+' when they fused nodes.
+std::vector<std::string> NamesOf(const Node& node) {
+  const std::string& name = node.name();
+  std::vector<std::string> names = {name};
+  if (name.find('+') == std::string::npos) return names;
+  for (size_t begin = 0; begin <= name.size();) {
+    const size_t end = std::min(name.find('+', begin), name.size());
+    if (end > begin) names.push_back(name.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
+
+// Returns one entry per node, in the order of the graph.
+std::vector<Selectable> SelectablesOf(const Graph& graph) {
+  std::vector<Selectable> nodes;
+  int64_t position = 0;
+  for (const auto& node : graph.nodes()) {
+    Selectable& entry = nodes.emplace_back();
+    entry.name = node->name();
+    entry.names = NamesOf(*node);
+    entry.operators.emplace(node->info().onnx_name);
+    for (const std::string& name : entry.names) {
+      const auto found = graph.file_operators().find(name);
+      if (found != graph.file_operators().end())
+        entry.operators.insert(found->second.begin(), found->second.end());
+    }
+    if (node->info().Has(kMacs)) entry.position = position++;
+  }
+  return nodes;
+}
+
+bool MatchesName(const LayerRecipe& layer, const Selectable& node) {
+  return layer.match.empty() ||
+         std::any_of(node.names.begin(), node.names.end(),
+                     [&](const std::string& name) { return MatchesGlob(layer.match, name); });
+}
+
+bool MatchesOperator(const LayerRecipe& layer, const Selectable& node) {
+  return !layer.op || node.operators.count(std::string(InfoOf(*layer.op).onnx_name)) > 0;
+}
+
+// Returns whether an entry selects a node. `count` is the number of nodes that multiply and
+// accumulate.
+bool Selects(const LayerRecipe& layer, const Selectable& node, int64_t count) {
+  if (!MatchesName(layer, node) || !MatchesOperator(layer, node)) return false;
   if (!layer.position) return true;
-  if (position < 0) return false;
-  return position == (layer.position->index < 0 ? count - 1 : layer.position->index);
+  const int64_t index = layer.position->index < 0 ? count - 1 : layer.position->index;
+  return node.position >= 0 && node.position == index;
+}
+
+// Returns whether `text` contains `part`, in upper or lower case.
+bool ContainsInAnyCase(const std::string& text, const std::string& part) {
+  const auto lower = [](unsigned char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; };
+  const auto found =
+      std::search(text.begin(), text.end(), part.begin(), part.end(),
+                  [&](unsigned char a, unsigned char b) { return lower(a) == lower(b); });
+  return found != text.end();
+}
+
+// Returns the name that is nearest to a glob which matches none: the one that needs the fewest
+// changes, or else the first that contains the glob's longest part without * and ?, or else the one
+// with the nearest beginning. Returns "" if none is near.
+std::string NearestNode(const std::vector<Selectable>& nodes, const std::string& glob) {
+  std::vector<std::string> names;
+  for (const Selectable& node : nodes)
+    names.insert(names.end(), node.names.begin(), node.names.end());
+  if (std::string nearest = NearestName(glob, names); !nearest.empty()) return nearest;
+  std::string longest;
+  for (size_t begin = 0; begin <= glob.size();) {
+    const size_t end = std::min(glob.find_first_of("*?", begin), glob.size());
+    if (end - begin > longest.size()) longest = glob.substr(begin, end - begin);
+    begin = end + 1;
+  }
+  constexpr size_t kLeastPart = 3;  // a shorter part is in too many names
+  if (longest.size() >= kLeastPart) {
+    const auto found = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
+      return ContainsInAnyCase(name, longest);
+    });
+    if (found != names.end()) return *found;
+  }
+  const std::string stem = glob.substr(0, glob.find_first_of("*?"));
+  if (stem.size() == glob.size()) return "";
+  std::vector<std::string> beginnings;
+  for (const std::string& name : names) beginnings.push_back(name.substr(0, stem.size()));
+  const std::string nearest = NearestName(stem, beginnings);
+  if (nearest.empty()) return "";
+  const auto found = std::find(beginnings.begin(), beginnings.end(), nearest);
+  return names[static_cast<size_t>(found - beginnings.begin())];
+}
+
+// Returns what would be right instead of an entry that selects no node.
+std::string RemedyFor(const std::vector<Selectable>& nodes, const LayerRecipe& layer,
+                      int64_t count) {
+  // One of several conditions may be the wrong one.
+  for (const Selectable& node : nodes) {
+    if (layer.match.empty() || !MatchesName(layer, node)) continue;
+    if (!MatchesOperator(layer, node)) {
+      return fmt::format("node {} has the operator {}", QuotedExcerpt(node.name),
+                         fmt::join(node.operators, " or "));
+    }
+    return node.position < 0
+               ? fmt::format("node {} does not multiply and accumulate", QuotedExcerpt(node.name))
+               : fmt::format("node {} has position {}", QuotedExcerpt(node.name), node.position);
+  }
+  if (!layer.match.empty()) {
+    const std::string nearest = NearestNode(nodes, layer.match);
+    const std::string all = "`kiln inspect --shapes` lists all nodes";
+    return nearest.empty() ? all
+                           : fmt::format("the nearest is {}; {}", QuotedExcerpt(nearest), all);
+  }
+  if (layer.position && (layer.position->index < 0 || layer.position->index >= count))
+    return fmt::format("the network has {} nodes that multiply and accumulate", count);
+  if (layer.position) {
+    const auto at = std::find_if(nodes.begin(), nodes.end(), [&](const Selectable& node) {
+      return node.position == layer.position->index;
+    });
+    return fmt::format("node {} at this position has the operator {}", QuotedExcerpt(at->name),
+                       fmt::join(at->operators, " or "));
+  }
+  constexpr size_t kListedOperators = 16;
+  std::set<std::string> operators;
+  for (const Selectable& node : nodes)
+    operators.insert(node.operators.begin(), node.operators.end());
+  return fmt::format("one of {}; or `optional: true`, which allows an entry to match nothing",
+                     ListExcerpt(operators, ", ", kListedOperators));
 }
 
 }  // namespace
 
 StatusOr<SettingsOfNodes> SettingsOfNodes::Resolve(const Graph& graph, const Recipe& recipe) {
-  int64_t count = 0;
-  for (const auto& node : graph.nodes()) count += node->info().Has(kMacs);
+  const std::vector<Selectable> nodes = SelectablesOf(graph);
+  const int64_t count = std::count_if(nodes.begin(), nodes.end(),
+                                      [](const Selectable& node) { return node.position >= 0; });
   SettingsOfNodes resolved;
   std::vector<bool> used(recipe.layers.size(), false);
-  int64_t position = 0;
+  size_t index = 0;
   for (const auto& node : graph.nodes()) {
+    const Selectable& selectable = nodes[index++];
     LayerSettings& settings = resolved.settings_[node.get()];
     settings.weights = recipe.weights;
-    const int64_t own_position = node->info().Has(kMacs) ? position++ : -1;
     for (size_t i = 0; i < recipe.layers.size(); ++i) {
       const LayerRecipe& layer = recipe.layers[i];
-      if (!Matches(layer, *node, own_position, count)) continue;
+      if (!Selects(layer, selectable, count)) continue;
       used[i] = true;
       settings.keep_float = layer.keep_float;
       if (layer.activations) settings.activations = layer.activations;
@@ -42,12 +176,11 @@ StatusOr<SettingsOfNodes> SettingsOfNodes::Resolve(const Graph& graph, const Rec
   }
   for (size_t i = 0; i < used.size(); ++i) {
     const LayerRecipe& layer = recipe.layers[i];
-    if (used[i] || (layer.match.empty() && !layer.position)) continue;
-    return ErrorAt(
-        recipe.source, fmt::format("line {}, {}", layer.line, layer.Describe(static_cast<int>(i))),
-        fmt::format("matches no node of '{}'", graph.name()),
-        fmt::format("`kiln inspect --shapes` lists the nodes; {} of them multiply and accumulate",
-                    count));
+    if (used[i] || layer.optional) continue;
+    return ErrorAt(recipe.source,
+                   fmt::format("line {}, {}", layer.line, layer.Describe(static_cast<int>(i))),
+                   fmt::format("matches no node of {}", QuotedExcerpt(graph.name())),
+                   RemedyFor(nodes, layer, count));
   }
   return resolved;
 }

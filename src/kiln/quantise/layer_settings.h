@@ -22,9 +22,11 @@ struct LayerSettings {
 // The settings of all nodes of a graph.
 class SettingsOfNodes {
  public:
-  // Applies the entries of recipe.layers in order, so that later entries win.
-  //   errors  an entry with a glob or a position that no node matches. An entry with an operator
-  //           alone may match nothing, because recipes serve many networks.
+  // Applies the entries of recipe.layers in order, so that later entries win. A node that passes
+  // made from nodes of the ONNX file is matched by their names and operators as well: a node
+  // "conv+bn" by "conv" and by BatchNormalization, and the MatMul of a Gemm by Gemm.
+  //   errors  an entry without `optional: true` that no node matches; the message has the nearest
+  //           name, or the operators of the network
   static StatusOr<SettingsOfNodes> Resolve(const Graph& graph, const Recipe& recipe);
   // Returns the settings of a node of the graph.
   const LayerSettings& operator[](const Node* node) const { return settings_.at(node); }

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "kiln/support/excerpt.h"
+
 namespace kiln {
 namespace {
 
@@ -50,7 +52,7 @@ StatusOr<Calibration> FindCalibration(std::string_view name) {
 std::string LayerRecipe::Describe(int index) const {
   std::string what;
   const auto add = [&](const std::string& part) { what += (what.empty() ? "" : ", ") + part; };
-  if (!match.empty()) add(fmt::format("match '{}'", match));
+  if (!match.empty()) add(fmt::format("match {}", QuotedExcerpt(match)));
   if (op) add(fmt::format("operator {}", InfoOf(*op).onnx_name));
   if (position)
     add(position->index < 0 ? "position last" : fmt::format("position {}", position->index));

@@ -35,17 +35,19 @@
 //   layers:                       # overrides, later entries win; an entry selects nodes by one or
 //                                 #   more of match, operator and position
 //     - match: "conv1*"           #   node name, with * and ?
-//       operator: Conv            #   ONNX name of the operator
+//       operator: Conv            #   ONNX name of the operator, in the file or after the passes
 //       position: first           #   first, last, or an index, among the nodes that multiply and
 //                                 #   accumulate
+//       optional: true            #   the entry may match nothing; otherwise that is an error
 //       keep: float               #   weights and results stay fp32; or, instead, settings:
 //       activations: {calibration: mse}   # for the results,
 //       inputs: {type: bf16}              # for the values that the node multiplies by its weights,
 //       weights: {format: int4}           # and for the weights
 //
 // If `activations` of one node and `inputs` of another apply to a value, `inputs` wins; among
-// several readers, the last. Nodes are those of the graph after the standard passes: a node fused
-// from several has their names joined by '+', and a Gemm is a MatMul and an Add of its bias.
+// several readers, the last. Nodes are those of the graph after the standard passes. They are
+// matched by the names and operators of the nodes of the ONNX file that they are made from: a node
+// "conv+bn" by "conv", and the MatMul and the Add of the bias that a Gemm becomes by Gemm.
 //
 // Every key is optional; its default is that of the built-in recipe `int8` (recipes/int8.yaml).
 #ifndef KILN_QUANTISE_RECIPE_H_
@@ -93,6 +95,7 @@ struct LayerRecipe {
   std::string match;  // a glob over node names; empty matches all
   std::optional<Op> op;
   std::optional<Position> position;
+  bool optional = false;  // the entry may match nothing
   // The changes.
   bool keep_float = false;
   std::optional<TensorRecipe> activations;
@@ -129,7 +132,7 @@ bool NeedsChannels(const Recipe& recipe);
 
 // Parses a recipe. `source` names it in messages.
 //   errors  unknown keys, wrong types, unknown names, and combinations without meaning; messages
-//           name file, line and key
+//           name file, line and key, and for an unknown operator the nearest one
 StatusOr<Recipe> ParseRecipe(std::string_view yaml, std::string_view source);
 // Loads a recipe from a file; the path is its `source`.
 StatusOr<Recipe> LoadRecipe(const std::filesystem::path& path);

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "kiln/quantise/recipe.h"
+#include "kiln/support/excerpt.h"
+#include "kiln/support/nearest_name.h"
 #include "kiln/support/yaml.h"
 
 namespace kiln {
@@ -14,8 +16,12 @@ constexpr int kMaxBlockSize = 65536;
 // The Find... functions parse the text of one key; YamlMap adds file, line and key to their errors.
 StatusOr<Op> FindOperator(std::string_view name) {
   if (const std::optional<Op> op = FindOpByOnnxName("", name)) return *op;
-  return ErrorAt("", "", fmt::format("unknown operator '{}'", name),
-                 "an ONNX operator name, such as Conv or MatMul");
+  std::vector<std::string> names;
+  for (const OpInfo& op : AllOps()) names.emplace_back(op.onnx_name);
+  const std::string nearest = NearestName(name, names);
+  return ErrorAt("", "", fmt::format("unknown operator {}", QuotedExcerpt(name)),
+                 nearest.empty() ? "an ONNX operator name, such as Conv or MatMul"
+                                 : fmt::format("the nearest is {}", nearest));
 }
 
 StatusOr<Position> FindPosition(std::string_view text) {
@@ -156,6 +162,7 @@ LayerRecipe ReadLayer(const YamlMap& map, const Recipe& recipe) {
   if (!map.Has("match") && !map.Has("operator") && !map.Has("position")) {
     map.Fail("", "names no nodes", "give match, operator or position");
   }
+  map.Bool("optional", &layer.optional);
   map.Choice<bool>("keep", &layer.keep_float, {{"float", true}});
   layer.activations = ReadOverride(map, "activations", recipe.activations);
   layer.inputs = ReadOverride(map, "inputs", recipe.activations);
@@ -235,6 +242,7 @@ std::string LayerText(const LayerRecipe& layer) {
     parts.push_back(layer.position->index < 0 ? "position: last"
                                               : fmt::format("position: {}", layer.position->index));
   }
+  if (layer.optional) parts.emplace_back("optional: true");
   if (layer.keep_float) parts.emplace_back("keep: float");
   if (layer.activations) parts.push_back("activations: " + TensorText(*layer.activations, false));
   if (layer.inputs) parts.push_back("inputs: " + TensorText(*layer.inputs, false));
