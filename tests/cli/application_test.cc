@@ -117,7 +117,7 @@ TEST(Application, VersionAndBareCall) {
 
 TEST(Application, ListsEverything) {
   for (const char* what : {"accelerators", "families", "recipes", "formats", "operators", "passes",
-                           "data-formats", "commands"}) {
+                           "data-formats", "commands", "recipe-keys"}) {
     const Outcome list = Call({"list", what});
     EXPECT_EQ(list.code, kExitOk) << what;
     EXPECT_THAT(list.out, HasSubstr("\n")) << what;

@@ -14,6 +14,7 @@
 #include "kiln/numerics/format.h"
 #include "kiln/numerics/nonlinear.h"
 #include "kiln/passes/pass.h"
+#include "kiln/quantise/recipe_keys.h"
 #include "kiln/report/text.h"
 #include "kiln/support/resources.h"
 #include "kiln/targets/registry.h"
@@ -193,7 +194,28 @@ std::string KeysJson(const hardware::FamilyKeys& family) {
   return nlohmann::ordered_json{{"family", family.family}, {"keys", rows}}.dump(2) + '\n';
 }
 
-// The accepted arguments and their tables, except for `keys`.
+// Lists the keys of recipes.
+std::string RecipeKeysText() {
+  Table table;
+  table.Column("key").Column("type").Column("values").Column("default").Column("what it is");
+  for (const RecipeKey& key : AllRecipeKeys())
+    table.Row({key.name, key.type, key.values, key.by_default, key.help});
+  return table.ToString();
+}
+
+std::string RecipeKeysJson() {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const RecipeKey& key : AllRecipeKeys()) {
+    rows.push_back({{"name", key.name},
+                    {"type", key.type},
+                    {"values", key.values},
+                    {"default", key.by_default},
+                    {"help", key.help}});
+  }
+  return nlohmann::ordered_json{{"keys", rows}}.dump(2) + '\n';
+}
+
+// The accepted arguments and their tables, except for `keys` and `recipe-keys`.
 struct Row {
   const char* name;
   std::string (*print)();
@@ -207,7 +229,8 @@ constexpr Row kRows[] = {{"accelerators", Accelerators},
                          {"passes", Passes},
                          {"data-formats", DataFormats},
                          {"commands", Commands}};
-constexpr const char* kKeys = "keys";  // of a family's design points
+constexpr const char* kKeys = "keys";               // of a family's design points
+constexpr const char* kRecipeKeys = "recipe-keys";  // of recipes
 
 // Prints one of the tables.
 class ListCommand final : public Command {
@@ -216,6 +239,7 @@ class ListCommand final : public Command {
     std::vector<std::string> names;
     for (const Row& row : kRows) names.emplace_back(row.name);
     names.emplace_back(kKeys);
+    names.emplace_back(kRecipeKeys);
     app.add_option("what", what_, "What to list")
         ->required()
         ->check(CLI::IsMember(names))
@@ -223,17 +247,20 @@ class ListCommand final : public Command {
     app.add_option("family", family_, "With keys: the family whose design points have them")
         ->check(CLI::IsMember(FamilyNames()))
         ->type_name("FAMILY");
-    app.add_option("--json", json_, "With keys: as JSON; - is standard output, as is no FILE")
+    app.add_option("--json", json_,
+                   "With keys and recipe-keys: as JSON; - is standard output, as is no FILE")
         ->expected(0, 1)
         ->default_str("-")
         ->type_name("FILE");
-    app.add_flag("--markdown", markdown_, "With keys: as the page in docs/")
+    app.add_flag("--markdown", markdown_, "With keys and recipe-keys: as the page in docs/")
         ->excludes(app.get_option("--json"));
-    app.footer("Example:\n  kiln list accelerators\n  kiln list keys systolic");
+    app.footer(
+        "Example:\n  kiln list accelerators\n  kiln list keys systolic\n  kiln list recipe-keys");
   }
 
   Status Run(Context& context) override {
     if (what_ == kKeys) return ListKeys(context);
+    if (what_ == kRecipeKeys) return ListRecipeKeys(context);
     if (!family_.empty() || !json_.empty() || markdown_) {
       return ErrorAt("", what_, "takes no family, --json or --markdown",
                      fmt::format("kiln list {}", what_));
@@ -254,6 +281,15 @@ class ListCommand final : public Command {
     KILN_ASSIGN_OR_RETURN(const hardware::FamilyKeys keys, DescribeKeys(family_));
     return WriteResults(context.out, json_, markdown_ ? MarkdownPage(keys) : KeysText(keys),
                         KeysJson(keys));
+  }
+
+  Status ListRecipeKeys(Context& context) const {
+    if (!family_.empty()) {
+      return ErrorAt("", kRecipeKeys, "takes no family", fmt::format("kiln list {}", kRecipeKeys));
+    }
+    KILN_RETURN_IF_ERROR(CheckOutputs({json_}, {}));
+    return WriteResults(context.out, json_, markdown_ ? RecipeKeysPage() : RecipeKeysText(),
+                        RecipeKeysJson());
   }
 
   std::string what_, family_, json_;

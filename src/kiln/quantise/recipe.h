@@ -50,6 +50,7 @@
 // "conv+bn" by "conv", and the MatMul and the Add of the bias that a Gemm becomes by Gemm.
 //
 // Every key is optional; its default is that of the built-in recipe `int8` (recipes/int8.yaml).
+// recipe_keys.h has the keys as a table.
 #ifndef KILN_QUANTISE_RECIPE_H_
 #define KILN_QUANTISE_RECIPE_H_
 
