@@ -167,6 +167,8 @@ void DescribeProgram(const Accelerator& accelerator, const std::filesystem::path
     machine.cost = *std::move(cost);
   if (auto energy = accelerator.EstimateEnergy(program, node_nm); energy.ok())
     report->energy = *std::move(energy);
+  if (auto traffic = accelerator.EstimateTraffic(program); traffic.ok())
+    report->traffic = *std::move(traffic);
   report->machine = std::move(machine);
   report->kernels = program.kernels();
   report->constant_bytes = program.constant_bytes();

@@ -118,8 +118,9 @@ struct RunReport {
 
   std::vector<KernelInfo> kernels;  // the program's kernels in order
   int64_t constant_bytes = 0, activation_bytes = 0;
-  int64_t interval_cycles = 0;  // Program::interval_cycles
-  std::optional<Trace> trace;   // of the first image, or of the images that run at once with it
+  int64_t interval_cycles = 0;     // Program::interval_cycles
+  std::optional<Traffic> traffic;  // of one image; absent if the family does not count it
+  std::optional<Trace> trace;      // of the first image, or of the images that run at once with it
   std::vector<std::string> notes;
 };
 
@@ -191,8 +192,9 @@ std::string UtilisationText(const RunReport& report);
 // Formats the report for a terminal. The kernel table holds the `top` slowest kernels.
 std::string ToText(const RunReport& report, int top = 12);
 
-// The version of the schema of a report's JSON, its key "kiln_report".
-inline constexpr int kReportVersion = 1;
+// The version of the schema of a report's JSON, its key "kiln_report". In version 1, times were at
+// the design point's clock even where the model refuted it.
+inline constexpr int kReportVersion = 2;
 // Formats the report as JSON. Keys are stable between versions.
 std::string ToJson(const RunReport& report);
 

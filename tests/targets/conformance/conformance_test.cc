@@ -1,5 +1,6 @@
 #include "tests/targets/conformance/conformance.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -59,6 +60,36 @@ double RelativeError(const std::vector<Tensor>& got, const std::vector<Tensor>& 
   return std::sqrt(error / std::max(power, 1e-30));
 }
 
+// The bytes that a family counts from the program include those that the units of the cycle level
+// read (some machines fetch instructions or scales outside of their units) and are those that the
+// units write. The cycles in which a unit works on the kernels are the unit's busy cycles.
+void CheckTraffic(const Accelerator& accelerator, const Program& program, const Trace& trace) {
+  const auto traffic = accelerator.EstimateTraffic(program);
+  if (!traffic.ok()) {
+    EXPECT_THAT(MessageOf(traffic.status()), testing::HasSubstr("does not count bytes by kernel"));
+    return;
+  }
+  ASSERT_EQ(traffic->bytes.size(), program.kernels().size());
+  int64_t counted_read = 0, counted_written = 0, read = 0, written = 0;
+  for (size_t k = 0; k < traffic->bytes.size(); ++k) {
+    counted_read += trace.images * traffic->BytesRead(k);
+    counted_written += trace.images * traffic->BytesWritten(k);
+    if (program.kernels()[k].on_host()) EXPECT_EQ(traffic->BytesRead(k), 0);
+  }
+  for (const UnitTrace& unit : trace.units) {
+    read += unit.bytes_read;
+    written += unit.bytes_written;
+  }
+  EXPECT_GE(counted_read, read) << program.Print();
+  EXPECT_EQ(counted_written, written) << program.Print();
+  for (size_t u = 0; u < trace.units.size(); ++u) {
+    int64_t busy = 0;
+    for (const KernelTrace& kernel : trace.kernels)
+      busy += u < kernel.busy_cycles.size() ? kernel.busy_cycles[u] : 0;
+    EXPECT_EQ(busy, trace.units[u].busy_cycles) << trace.units[u].name;
+  }
+}
+
 // Functional and cycle on one and on several threads: the same bits everywhere, the same cycles at
 // the cycle level.
 std::vector<Tensor> CheckLevels(const Accelerator& accelerator, const Program& program,
@@ -79,6 +110,7 @@ std::vector<Tensor> CheckLevels(const Accelerator& accelerator, const Program& p
   EXPECT_EQ(cycle3->cycles_per_image, cycle->cycles_per_image);
   EXPECT_EQ(cycle->cycles_per_image.size(), static_cast<size_t>(batch.images()));
   EXPECT_EQ(cycle->cycles_per_image[0], cycle->trace.cycles);
+  CheckTraffic(accelerator, program, cycle->trace);
   return functional->outputs;
 }
 

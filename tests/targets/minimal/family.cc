@@ -37,7 +37,7 @@ class Machine final : public TensorMachine {
       if (level_ == Level::kCycle) {
         int64_t cycles = 0;
         bytes = Simulate(config, beats, &cycles);
-        trace = StreamTrace(cycles, 2 + count, count);
+        trace = StreamTrace(cycles, {2 + count, config.in_bytes()}, {count, config.lanes});
       } else {
         KILN_ASSIGN_OR_RETURN(auto run, simulation_->Run(beats, count, config.lanes, rtl_));
         bytes = std::move(run.bytes);

@@ -165,6 +165,22 @@ StatusOr<Energy> BinaryAccelerator::EstimateEnergy(const Program& program, int n
   return EnergyOf(programs, config_, node_nm);
 }
 
+StatusOr<Traffic> BinaryAccelerator::EstimateTraffic(const Program& program) const {
+  KILN_ASSIGN_OR_RETURN(const NetworkProgram* own, OwnOf(program));
+  const auto width = static_cast<double>(config_.beat_bytes);
+  Traffic traffic = Traffic::For({{.name = "stream in", .bytes_per_cycle = width},
+                                  {.name = "stream out", .bytes_per_cycle = width, .writes = true}},
+                                 program.kernels().size());
+  for (size_t k = 0; k < own->launches().size(); ++k) {
+    for (const Launch& launch : own->launches()[k]) {
+      const LaunchEvents events = EventsOf(launch.program);
+      traffic.bytes[k][0] += events.beats_in * config_.beat_bytes;
+      traffic.bytes[k][1] += events.beats_out * config_.beat_bytes;
+    }
+  }
+  return traffic;
+}
+
 StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml,
                                                         std::string_view source) {
   KILN_ASSIGN_OR_RETURN(Config config, ParseConfig(yaml, source));

@@ -21,6 +21,16 @@
 #include "kiln/targets/interface/folder_guide.h"
 
 namespace kiln::cgra {
+namespace {
+
+LaunchWork WorkOf(const Launch& launch) {
+  return {.program = &launch.mapped->program,
+          .runs = launch.runs,
+          .threads = launch.threads,
+          .first_sent = launch.first_sent};
+}
+
+}  // namespace
 
 std::vector<std::string> CgraAccelerator::ActivationFormats() const {
   std::vector<std::string> names;
@@ -160,14 +170,28 @@ StatusOr<Energy> CgraAccelerator::EstimateEnergy(const Program& program, int nod
   std::vector<LaunchWork> work;
   for (const LoweredKernel& kernel : compiled->lowered()) {
     if (!kernel.machine.has_value()) continue;
-    for (const Launch& launch : kernel.machine->launches) {
-      work.push_back({.program = &launch.mapped->program,
-                      .runs = launch.runs,
-                      .threads = launch.threads,
-                      .first_sent = launch.first_sent});
-    }
+    for (const Launch& launch : kernel.machine->launches) work.push_back(WorkOf(launch));
   }
   return EnergyOf(work, config_, node_nm);
+}
+
+StatusOr<Traffic> CgraAccelerator::EstimateTraffic(const Program& program) const {
+  KILN_ASSIGN_OR_RETURN(const NetworkProgram* compiled, OwnOf(program));
+  const int64_t beat_bytes = int64_t{4} * config_.lanes;
+  const auto width = static_cast<double>(beat_bytes);
+  Traffic traffic = Traffic::For({{.name = "stream in", .bytes_per_cycle = width},
+                                  {.name = "stream out", .bytes_per_cycle = width, .writes = true}},
+                                 program.kernels().size());
+  for (size_t k = 0; k < compiled->lowered().size(); ++k) {
+    const LoweredKernel& kernel = compiled->lowered()[k];
+    if (!kernel.machine.has_value()) continue;
+    for (const Launch& launch : kernel.machine->launches) {
+      const LaunchEvents events = EventsOf(WorkOf(launch));
+      traffic.bytes[k][0] += events.beats_in * beat_bytes;
+      traffic.bytes[k][1] += events.beats_out * beat_bytes;
+    }
+  }
+  return traffic;
 }
 
 StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml,

@@ -225,6 +225,25 @@ StatusOr<Energy> DataflowAccelerator::EstimateEnergy(const Program& program, int
   return EnergyOf(PipelinesOf(*compiled), config_.ultrascale, node_nm);
 }
 
+StatusOr<Traffic> DataflowAccelerator::EstimateTraffic(const Program& program) const {
+  KILN_ASSIGN_OR_RETURN(const DataflowProgram* compiled, OwnOf(program));
+  std::vector<StageTraffic> stages;
+  std::vector<MemoryPort> ports;
+  for (const Pipeline* pipeline : PipelinesOf(*compiled)) {
+    for (StageTraffic& stage : TrafficOf(*pipeline)) {
+      ports.push_back(stage.port);
+      stages.push_back(std::move(stage));
+    }
+  }
+  Traffic traffic = Traffic::For(std::move(ports), program.kernels().size());
+  for (size_t p = 0; p < stages.size(); ++p) {
+    if (stages[p].layer < 0) continue;  // a map that only passes through a segment
+    const int kernel = compiled->KernelOfLayer(static_cast<size_t>(stages[p].layer));
+    traffic.bytes[static_cast<size_t>(kernel)][p] = stages[p].bytes;
+  }
+  return traffic;
+}
+
 StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml,
                                                         std::string_view source) {
   KILN_ASSIGN_OR_RETURN(Config config, ParseConfig(yaml, source));

@@ -30,6 +30,7 @@ class DataflowAccelerator final : public NetworkAccelerator<Config, DataflowProg
   StatusOr<Cost> EstimateCost(int node_nm) const override;
   StatusOr<Cost> EstimateProgramCost(const Program& program, int node_nm) const override;
   StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const override;
+  StatusOr<Traffic> EstimateTraffic(const Program& program) const override;
   double PeakMacsPerCycle() const override {
     return static_cast<double>(config_.dsp) * config_.products_per_dsp;
   }

@@ -148,6 +148,11 @@ class Machines {
                               .kernel = program_.KernelOfLayer(static_cast<size_t>(stage.layer)),
                               .begin = did.begin,
                               .end = did.end});
+      for (KernelTrace& kernel : trace->kernels) {
+        if (kernel.kernel != trace->spans.back().kernel) continue;
+        kernel.busy_cycles.resize(trace->units.size());
+        kernel.busy_cycles[static_cast<size_t>(unit)] = did.busy;
+      }
     }
     for (size_t c = 0; c < pipeline.channels.size(); ++c)
       trace->queues[first_queues_[segment] + c].highest = timing.channels[c].highest;

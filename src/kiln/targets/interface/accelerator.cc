@@ -67,4 +67,9 @@ StatusOr<Energy> Accelerator::EstimateEnergy(const Program&, int) const {
                        "the " + std::string(family()) + " family has no model of energy", "");
 }
 
+StatusOr<Traffic> Accelerator::EstimateTraffic(const Program&) const {
+  return UnsupportedAt(
+      "", name(), "the " + std::string(family()) + " family does not count bytes by kernel", "");
+}
+
 }  // namespace kiln

@@ -25,6 +25,7 @@
 #include "kiln/targets/interface/objective.h"
 #include "kiln/targets/interface/program.h"
 #include "kiln/targets/interface/trace.h"
+#include "kiln/targets/interface/traffic.h"
 
 namespace kiln {
 
@@ -206,6 +207,9 @@ class Accelerator {
   // Returns the energy of one image, without host kernels. Error: Unimplemented if the family has
   // no energy model.
   virtual StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const;
+  // Returns the bytes that each kernel moves for one image, by port. Error: Unimplemented if the
+  // family does not count them.
+  virtual StatusOr<Traffic> EstimateTraffic(const Program& program) const;
 };
 
 }  // namespace kiln

@@ -25,6 +25,7 @@ struct UnitTrace {
   std::map<std::string, int64_t> stall_cycles;
   int64_t bytes_read = 0;  // from the accelerator's outer memory
   int64_t bytes_written = 0;
+  bool transfers = false;  // whether it only moves data between memory and the machine
 };
 
 // A queue of words between two units, or between a unit and the machine's streams.
@@ -42,6 +43,9 @@ struct KernelTrace {
   int64_t begin = 0;
   int64_t end = 0;
   int64_t macs = 0;
+  // The cycles in which each unit of Trace::units worked on the kernel, before `begin` as well if
+  // units work ahead; empty if they are not known.
+  std::vector<int64_t> busy_cycles = {};
 };
 
 // The timeline of the images that the accelerator runs at the same time.

@@ -73,11 +73,21 @@ void LimitSpans(size_t most, Trace* trace) {
   std::ranges::sort(spans, {}, [](const Span& span) { return std::pair(span.begin, span.unit); });
 }
 
+std::vector<int64_t> BusyCycles(const Trace& trace) {
+  std::vector<int64_t> busy;
+  for (const UnitTrace& unit : trace.units) busy.push_back(unit.busy_cycles);
+  return busy;
+}
+
 void MergeKernels(std::span<const KernelInfo> kernels, Trace* trace) {
   std::vector<KernelTrace> merged;
   for (const KernelTrace& entry : trace->kernels) {
     if (!merged.empty() && merged.back().kernel == entry.kernel) {
-      merged.back().end = entry.end;
+      KernelTrace& last = merged.back();
+      last.end = entry.end;
+      last.busy_cycles.resize(std::max(last.busy_cycles.size(), entry.busy_cycles.size()));
+      for (size_t u = 0; u < entry.busy_cycles.size(); ++u)
+        last.busy_cycles[u] += entry.busy_cycles[u];
       continue;
     }
     merged.push_back(entry);

@@ -3,7 +3,9 @@
 #define KILN_TARGETS_RUN_MERGE_TRACE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "kiln/targets/interface/program.h"
 #include "kiln/targets/interface/trace.h"
@@ -23,8 +25,11 @@ inline constexpr size_t kMostSpans = size_t{1} << 16;
 // that are so near suffices. Spans of a unit must not overlap.
 void LimitSpans(size_t most, Trace* trace);
 
-// Merges consecutive entries of Trace::kernels that belong to the same kernel, and sets the MACs of
-// each entry: those of the kernel times Trace::images.
+// Returns the busy cycles of all units of a trace, for a kernel that the whole trace belongs to.
+std::vector<int64_t> BusyCycles(const Trace& trace);
+
+// Merges consecutive entries of Trace::kernels that belong to the same kernel, adds their busy
+// cycles, and sets the MACs of each entry: those of the kernel times Trace::images.
 void MergeKernels(std::span<const KernelInfo> kernels, Trace* trace);
 
 }  // namespace kiln

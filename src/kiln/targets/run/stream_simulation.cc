@@ -89,7 +89,7 @@ StatusOr<StreamSimulation::Result> StreamSimulation::Run(std::span<const uint8_t
   KILN_ASSIGN_OR_RETURN(const std::string cycles, ReadFile(times));
   Result result{.bytes = {bytes.begin(), bytes.end()},
                 .beat_cycles = std::vector<int64_t>(beats),
-                .trace = StreamTrace(-1, 0, 0)};
+                .trace = StreamTrace(-1, {}, {})};
   if (cycles.size() != beats * sizeof(int64_t))
     return absl::InternalError(fmt::format("{}: not {} cycles", times.string(), beats));
   std::memcpy(result.beat_cycles.data(), cycles.data(), cycles.size());
@@ -100,17 +100,22 @@ StatusOr<StreamSimulation::Result> StreamSimulation::Run(std::span<const uint8_t
     if (word == "out.busy") words >> result.trace.units[1].busy_cycles;
   }
   if (result.trace.cycles < 0) return absl::InternalError(log.string() + ": no result in it");
+  result.trace.units[0].bytes_read = std::ssize(in);
+  result.trace.units[1].bytes_written = std::ssize(bytes);
   return result;
 }
 
-Trace StreamTrace(int64_t cycles, size_t beats_in, size_t beats_out) {
+Trace StreamTrace(int64_t cycles, StreamBeats in, StreamBeats out) {
   Trace trace;
   trace.cycles = cycles;
   trace.units.resize(2);
   trace.units[0].name = "in";
-  trace.units[0].busy_cycles = static_cast<int64_t>(beats_in);
+  trace.units[0].busy_cycles = static_cast<int64_t>(in.beats);
+  trace.units[0].bytes_read = trace.units[0].busy_cycles * in.bytes;
   trace.units[1].name = "out";
-  trace.units[1].busy_cycles = static_cast<int64_t>(beats_out);
+  trace.units[1].busy_cycles = static_cast<int64_t>(out.beats);
+  trace.units[1].bytes_written = trace.units[1].busy_cycles * out.bytes;
+  trace.units[0].transfers = trace.units[1].transfers = true;
   return trace;
 }
 

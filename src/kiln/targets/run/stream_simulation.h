@@ -60,9 +60,14 @@ class StreamSimulation {
   std::filesystem::path program_;
 };
 
-// Returns the trace of a machine that has received `beats_in` beats and sent `beats_out` beats. Its
-// units are "in" and "out".
-Trace StreamTrace(int64_t cycles, size_t beats_in, size_t beats_out);
+// A stream's beats, and the bytes of one.
+struct StreamBeats {
+  size_t beats = 0;
+  int bytes = 0;
+};
+// Returns the trace of a machine that has received `in` and sent `out`. Its units are "in" and
+// "out".
+Trace StreamTrace(int64_t cycles, StreamBeats in, StreamBeats out);
 
 }  // namespace kiln
 

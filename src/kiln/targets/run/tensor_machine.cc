@@ -43,7 +43,11 @@ StatusOr<Trace> TensorMachine::Run() {
     cycles_since_host_ += part.cycles;
     if (part.kernels.empty()) {
       const auto kernel = static_cast<int>(k);
-      part.kernels = {{.kernel = kernel, .begin = 0, .end = part.cycles}};
+      part.kernels = {{.kernel = kernel,
+                       .begin = 0,
+                       .end = part.cycles,
+                       .macs = 0,
+                       .busy_cycles = BusyCycles(part)}};
       for (Span& span : part.spans) span.kernel = kernel;
     }
     AppendTrace(part, &trace);

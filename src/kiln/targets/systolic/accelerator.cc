@@ -17,6 +17,7 @@
 #include "kiln/targets/systolic/cost/events.h"
 #include "kiln/targets/systolic/emit/emit.h"
 #include "kiln/targets/systolic/isa/program.h"
+#include "kiln/targets/systolic/isa/timing.h"
 #include "kiln/targets/systolic/record_sample.h"
 #include "kiln/targets/systolic/simulate/cycle/cycle.h"
 #include "kiln/targets/systolic/simulate/functional/functional.h"
@@ -227,6 +228,21 @@ StatusOr<Energy> SystolicAccelerator::EstimateEnergy(const Program& program, int
     return ErrorAt("", name(), "the program was compiled for another family",
                    "compile it for this one");
   return EnergyOf(CountEvents(systolic->instructions(), config_), config_, node_nm);
+}
+
+StatusOr<Traffic> SystolicAccelerator::EstimateTraffic(const Program& program) const {
+  const auto* systolic = dynamic_cast<const SystolicProgram*>(&program);
+  if (systolic == nullptr)
+    return ErrorAt("", name(), "the program was compiled for another family",
+                   "compile it for this one");
+  Traffic traffic = TrafficOf(systolic->instructions(), program.kernels().size(), config_);
+  // The header that ends a program comes through the port of programs, which is the first.
+  for (const Step& step : systolic->steps()) {
+    if (step.kind != Step::Kind::kInstructions || step.begin == step.end) continue;
+    const Instruction& last = systolic->instructions()[static_cast<size_t>(step.end) - 1];
+    traffic.bytes[last.kernel][0] += kInstructionWordBytes;
+  }
+  return traffic;
 }
 
 StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml,

@@ -134,6 +134,28 @@ StatusOr<Energy> VtaAccelerator::EstimateEnergy(const Program& program, int node
   return energy;
 }
 
+StatusOr<Traffic> VtaAccelerator::EstimateTraffic(const Program& program) const {
+  const auto* compiled = dynamic_cast<const VtaProgram*>(&program);
+  if (compiled == nullptr) {
+    return ErrorAt("", name(), "the program was compiled for another family",
+                   "compile it for this one");
+  }
+  const auto width = static_cast<double>(config_.memory_port_bytes);
+  Traffic traffic = Traffic::For({{.name = "reads", .bytes_per_cycle = width},
+                                  {.name = "writes", .bytes_per_cycle = width, .writes = true}},
+                                 program.kernels().size());
+  const std::vector<Step>& steps = compiled->parts().steps;
+  for (size_t k = 0; k < steps.size(); ++k) {
+    if (!steps[k].launch.has_value()) continue;
+    Events events;
+    CountEvents(steps[k].launch->instructions, config_, &events);
+    const int64_t images = compiled->parts().images_at_once;
+    traffic.bytes[k] = {CeilDivide(events.bytes_read(), images),
+                        CeilDivide(events.output_bytes, images)};
+  }
+  return traffic;
+}
+
 StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml,
                                                         std::string_view source) {
   KILN_ASSIGN_OR_RETURN(Config config, ParseConfigOfFile(yaml, source));

@@ -43,6 +43,7 @@ class VtaAccelerator final : public Accelerator {
                                       const std::filesystem::path& file) const override;
   StatusOr<Cost> EstimateCost(int node_nm) const override;
   StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const override;
+  StatusOr<Traffic> EstimateTraffic(const Program& program) const override;
   uint64_t MostMemoryLatency() const override {
     return static_cast<uint64_t>(AnswerCycles(config_));
   }

@@ -300,6 +300,52 @@ StageEvents EventsOf(const Pipeline& pipeline, const Stage& stage) {
   return events;
 }
 
+namespace {
+
+// Returns the layer at the other end of a channel, across stages that belong to no layer: of
+// several, the first.
+int LayerBehind(const Pipeline& pipeline, const Channel& channel) {
+  const Stage* stage = &pipeline.stages[static_cast<size_t>(channel.to)];
+  while (stage->layer < 0 && !stage->outputs.empty())
+    stage = &pipeline.stages[static_cast<size_t>(pipeline.output(*stage).to)];
+  return stage->layer;
+}
+int LayerBefore(const Pipeline& pipeline, const Channel& channel) {
+  const Stage* stage = &pipeline.stages[static_cast<size_t>(channel.from)];
+  while (stage->layer < 0 && !stage->inputs.empty())
+    stage = &pipeline.stages[static_cast<size_t>(pipeline.input(*stage).from)];
+  return stage->layer;
+}
+
+}  // namespace
+
+std::vector<StageTraffic> TrafficOf(const Pipeline& pipeline) {
+  std::vector<StageTraffic> all;
+  const auto add = [&](const Stage& stage, int layer, int64_t words, int64_t word_bytes) {
+    all.push_back({.port = {.name = stage.name,
+                            .bytes_per_cycle = static_cast<double>(word_bytes),
+                            .writes = stage.kind == StageKind::kSink},
+                   .layer = layer,
+                   .bytes = words * word_bytes});
+  };
+  const auto bytes_of = [](const Channel& channel) {
+    return CeilDivide(channel.word_bits(), kByteBits);
+  };
+  for (const Stage& stage : pipeline.stages) {
+    if (stage.kind == StageKind::kSource) {
+      const Channel& out = pipeline.output(stage);
+      add(stage, LayerBehind(pipeline, out), out.words(), bytes_of(out));
+    } else if (stage.kind == StageKind::kSink) {
+      const Channel& in = pipeline.input(stage);
+      add(stage, LayerBefore(pipeline, in), in.words(), bytes_of(in));
+    } else if (stage.kind == StageKind::kWeightStream) {
+      const Channel& out = pipeline.output(stage);
+      add(stage, LayerBehind(pipeline, out), BeatsOfImage(stage, out), stage.port_bytes);
+    }
+  }
+  return all;
+}
+
 StatusOr<Energy> EnergyOf(std::span<const Pipeline* const> pipelines, bool ultrascale,
                           int node_nm) {
   KILN_ASSIGN_OR_RETURN(Energy energy, EnergyAt(node_nm));

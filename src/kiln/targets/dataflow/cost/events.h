@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "kiln/support/status.h"
 #include "kiln/targets/dataflow/isa/pipeline.h"
 #include "kiln/targets/interface/cost.h"
+#include "kiln/targets/interface/traffic.h"
 
 namespace kiln::dataflow {
 
@@ -22,6 +24,15 @@ struct StageEvents {
 };
 // Returns the events of a stage for one image.
 StageEvents EventsOf(const Pipeline& pipeline, const Stage& stage);
+
+// A stage that reads or writes outer memory: a source, a sink or a stream of weights.
+struct StageTraffic {
+  MemoryPort port;  // has the stage's name
+  int layer = -1;   // that reads the words first, or that computes them; -1: none
+  int64_t bytes = 0;
+};
+// Returns these stages of a pipeline with their bytes for one image. Each word has whole bytes.
+std::vector<StageTraffic> TrafficOf(const Pipeline& pipeline);
 
 // Returns the energy of one image by unit (parts.h). Error: no such node.
 //   ultrascale   as in UnitsOf

@@ -3,6 +3,8 @@
 #include "kiln/targets/systolic/cost/events.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "kiln/support/integer.h"
 #include "kiln/targets/systolic/cost/area_counts.h"
@@ -290,6 +292,48 @@ Events CountEvents(std::span<const Instruction> instructions, const Config& conf
   Counter counter(config);
   for (const Instruction& instruction : instructions) counter.Count(instruction);
   return counter.events();
+}
+
+Traffic TrafficOf(std::span<const Instruction> instructions, size_t kernels, const Config& config) {
+  // The bytes of a port, of which there is one for each kind of data.
+  struct Row {
+    MemoryPort port;
+    std::vector<int64_t Events::*> bytes;
+  };
+  std::vector<Row> rows;
+  if (config.shared_bus) {
+    rows = {{{"bus, reads", static_cast<double>(config.input_port_bytes)},
+             {&Events::program_bytes, &Events::input_bytes, &Events::weight_bytes,
+              &Events::operand_bytes, &Events::parameter_bytes}},
+            {{"bus, writes", static_cast<double>(config.output_port_bytes), true},
+             {&Events::output_bytes}}};
+  } else {
+    rows = {{{"program", static_cast<double>(config.instruction_bytes_per_cycle)},
+             {&Events::program_bytes}},
+            {{"inputs", static_cast<double>(config.input_port_bytes)}, {&Events::input_bytes}},
+            {{"weights", static_cast<double>(config.weight_port_bytes)}, {&Events::weight_bytes}},
+            {{"operands", static_cast<double>(config.operand_port_bytes)},
+             {&Events::operand_bytes, &Events::parameter_bytes}},
+            {{"results", static_cast<double>(config.output_port_bytes), true},
+             {&Events::output_bytes}}};
+  }
+  if (config.block_size > 0) {
+    // Beside each data port is one that moves a scale per cycle.
+    constexpr int kScalePorts = 4;
+    rows.push_back({{"scales", static_cast<double>(kScalePorts) * config.scale_format.bytes()},
+                    {&Events::scale_bytes}});
+  }
+  std::vector<MemoryPort> ports;
+  for (const Row& row : rows) ports.push_back(row.port);
+  Traffic traffic = Traffic::For(std::move(ports), kernels);
+  for (const Instruction& instruction : instructions) {
+    const Events events = CountEvents(std::span(&instruction, 1), config);
+    std::vector<int64_t>& bytes = traffic.bytes[instruction.kernel];
+    for (size_t p = 0; p < rows.size(); ++p) {
+      for (int64_t Events::* const part : rows[p].bytes) bytes[p] += events.*part;
+    }
+  }
+  return traffic;
 }
 
 }  // namespace kiln::systolic

@@ -4,9 +4,11 @@
 #define KILN_TARGETS_SYSTOLIC_COST_EVENTS_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "kiln/targets/interface/traffic.h"
 #include "kiln/targets/systolic/config/config.h"
 #include "kiln/targets/systolic/isa/isa.h"
 
@@ -68,6 +70,10 @@ struct Events {
 
 // Returns the events of instructions that CheckInstruction accepts.
 Events CountEvents(std::span<const Instruction> instructions, const Config& config);
+
+// Returns the bytes of each kernel of a program by memory port; on a shared bus, by direction.
+// Instructions name their kernel, which is below `kernels`.
+Traffic TrafficOf(std::span<const Instruction> instructions, size_t kernels, const Config& config);
 
 }  // namespace kiln::systolic
 

@@ -12,6 +12,7 @@ namespace {
 // A unit of the machine in a trace, and the counters of its busy and stalled cycles.
 struct UnitRow {
   std::string_view name;
+  bool transfers;
   Counter busy;
   std::vector<std::pair<std::string_view, Counter>> stalls;
 };
@@ -19,18 +20,20 @@ struct UnitRow {
 const std::vector<UnitRow>& UnitRows() {
   static const auto* rows = new std::vector<UnitRow>{
       {"load",
+       true,
        Counter::kLoadBusy,
        {{"tokens", Counter::kLoadTokens}, {"memory port", Counter::kLoadPort}}},
       {"gemm",
+       false,
        Counter::kGemmSteps,
        {{"tokens", Counter::kComputeTokens},
         {"banks", Counter::kComputeBanks},
         {"examination", Counter::kComputeExamining},
         {"micro-ops", Counter::kComputeMicroOpsLoading},
         {"queue", Counter::kComputeQueueFull}}},
-      {"alu", Counter::kAluBusy, {}},
-      {"loader", Counter::kLoaderBusy, {{"memory port", Counter::kLoaderPort}}},
-      {"store", Counter::kStoreBusy, {{"tokens", Counter::kStoreTokens}}}};
+      {"alu", false, Counter::kAluBusy, {}},
+      {"loader", true, Counter::kLoaderBusy, {{"memory port", Counter::kLoaderPort}}},
+      {"store", true, Counter::kStoreBusy, {{"tokens", Counter::kStoreTokens}}}};
   return *rows;
 }
 
@@ -38,14 +41,17 @@ const std::vector<UnitRow>& UnitRows() {
 
 std::vector<UnitTrace> IdleUnits() {
   std::vector<UnitTrace> units;
-  for (const UnitRow& row : UnitRows()) units.emplace_back().name = row.name;
+  for (const UnitRow& row : UnitRows()) {
+    UnitTrace& unit = units.emplace_back();
+    unit.name = row.name;
+    unit.transfers = row.transfers;
+  }
   return units;
 }
 
 Trace TraceOfLaunch(int kernel, const RunTime& time) {
   Trace trace;
   trace.cycles = static_cast<int64_t>(time.cycles);
-  trace.kernels.push_back({kernel, 0, trace.cycles, 0});
   trace.units = IdleUnits();
   const Counters& c = time.counters;
   for (size_t u = 0; u < trace.units.size(); ++u) {
@@ -63,6 +69,10 @@ Trace TraceOfLaunch(int kernel, const RunTime& time) {
   trace.units[3].bytes_read =
       static_cast<int64_t>(c[Counter::kAccumulatorBytes] + c[Counter::kUopBytes]);
   trace.units[4].bytes_written = static_cast<int64_t>(c[Counter::kOutputBytes]);
+  KernelTrace& launch = trace.kernels.emplace_back();
+  launch.kernel = kernel;
+  launch.end = trace.cycles;
+  for (const UnitTrace& unit : trace.units) launch.busy_cycles.push_back(unit.busy_cycles);
   return trace;
 }
 

@@ -154,8 +154,11 @@ class Machine {
     trace.units.resize(2 + static_cast<size_t>(config_.stages));
     trace.units[0].name = "in";
     trace.units[0].busy_cycles = sent;
+    trace.units[0].bytes_read = sent * config_.beat_bytes;
     trace.units[1].name = "out";
     trace.units[1].busy_cycles = received;
+    trace.units[1].bytes_written = received * config_.beat_bytes;
+    trace.units[0].transfers = trace.units[1].transfers = true;
     // Units and queues of all stages, so that traces of all programs can be joined.
     for (int i = 0; i < config_.stages; ++i) {
       const auto number = static_cast<size_t>(i);

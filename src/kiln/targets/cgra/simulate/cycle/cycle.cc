@@ -470,9 +470,14 @@ Trace CycleMachine::State::MakeTrace() {
   };
   unit("in", static_cast<int64_t>(sent_beats), {});
   unit("out", out_beats, {});
+  const int64_t beat_bytes = int64_t{4} * config.lanes;
+  trace.units[kIn].bytes_read = static_cast<int64_t>(sent_beats) * beat_bytes;
+  trace.units[kOut].bytes_written = out_beats * beat_bytes;
+  trace.units[kIn].transfers = trace.units[kOut].transfers = true;
   unit("load", load_busy, {});
   unit("dispatch", dispatch_busy,
        {{"no beat", dispatch_no_beat}, {"ring full", dispatch_ring}, {"run", dispatch_run}});
+  trace.units[kLoad].transfers = trace.units[kDispatch].transfers = true;
   unit("fabric", fabric_cycles, {{"inputs", wait_inputs}, {"outputs full", wait_outputs}});
   for (int tile = 0; tile < config.tiles(); ++tile) {
     unit(fmt::format("tile {}", tile), fabric.fired(tile) - fired_before[static_cast<size_t>(tile)],

@@ -160,6 +160,7 @@ class Machine {
     trace.cycles = simulator_.now();
     recorder_.TakeSpans(trace);
     trace.units = recorder_.TakeUnits();
+    for (size_t i = 0; i < kernels_.size(); ++i) kernels_[i].busy_cycles = recorder_.BusyOf(i);
     trace.kernels = std::move(kernels_);
     return OkStatus();
   }

@@ -6,8 +6,13 @@
 namespace kiln::systolic {
 
 Recorder::Recorder(hardware::Simulator& simulator, std::span<const Instruction> instructions)
-    : simulator_(simulator), instructions_(instructions), units_(kUnits) {
+    : simulator_(simulator),
+      instructions_(instructions),
+      units_(kUnits),
+      busy_(instructions.size() * kUnits) {
   for (size_t u = 0; u < kUnits; ++u) units_[u].name = kUnitTable[u].name;
+  for (const Unit unit : {kInputFetch, kWeightFetch, kParameterFetch, kCommandProcessor})
+    units_[unit].transfers = true;
 }
 
 void Recorder::Stall(Unit unit, const char* cause, int64_t since) {
@@ -18,6 +23,7 @@ void Recorder::Stall(Unit unit, const char* cause, int64_t since) {
 void Recorder::Busy(Unit unit, size_t index, int64_t begin, int64_t end) {
   if (begin >= end) return;
   units_[unit].busy_cycles += end - begin;
+  busy_[index * kUnits + unit] += end - begin;
   const int kernel = static_cast<int>(instructions_[index].kernel);
   std::vector<Span>& spans = spans_[unit];
   if (!spans.empty() && Joins(spans.back(), kernel, begin)) {

@@ -33,6 +33,11 @@ class Recorder {
 
   // To be called at the end of the run.
   std::vector<UnitTrace> TakeUnits() { return std::move(units_); }
+  // Returns the cycles in which each unit worked on an instruction.
+  std::vector<int64_t> BusyOf(size_t index) const {
+    const auto first = busy_.begin() + static_cast<ptrdiff_t>(index * kUnits);
+    return {first, first + kUnits};
+  }
   void TakeSpans(Trace& trace) const;
 
  private:
@@ -46,6 +51,7 @@ class Recorder {
   hardware::Simulator& simulator_;
   std::span<const Instruction> instructions_;
   std::vector<UnitTrace> units_;
+  std::vector<int64_t> busy_;  // cycles by instruction and unit
   std::vector<Span> spans_[kUnits];
   size_t count_ = 0;
   int64_t resolution_ = 0;

@@ -1,0 +1,48 @@
+// The bytes that kernels move through the machine's ports to outer memory, counted from a program
+// without running it.
+#ifndef KILN_TARGETS_INTERFACE_TRAFFIC_H_
+#define KILN_TARGETS_INTERFACE_TRAFFIC_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace kiln {
+
+// A port to outer memory, or one of the machine's streams. Ports work at the same time.
+struct MemoryPort {
+  std::string name;            // "weights", "results"
+  double bytes_per_cycle = 0;  // at most
+  bool writes = false;         // to memory; otherwise it reads
+};
+
+// The traffic of a program for one image.
+struct Traffic {
+  std::vector<MemoryPort> ports;
+  // Bytes by kernel of the program and port; 0 for kernels on the host.
+  std::vector<std::vector<int64_t>> bytes;
+
+  // Creates a table without bytes for a program of `kernels` kernels.
+  static Traffic For(std::vector<MemoryPort> ports, size_t kernels) {
+    const size_t count = ports.size();
+    return {std::move(ports),
+            std::vector<std::vector<int64_t>>(kernels, std::vector<int64_t>(count, 0))};
+  }
+  // Return the bytes that a kernel reads from memory and writes to it.
+  int64_t BytesRead(size_t kernel) const { return Sum(kernel, false); }
+  int64_t BytesWritten(size_t kernel) const { return Sum(kernel, true); }
+
+ private:
+  int64_t Sum(size_t kernel, bool writes) const {
+    int64_t sum = 0;
+    for (size_t p = 0; p < ports.size(); ++p)
+      sum += ports[p].writes == writes ? bytes[kernel][p] : 0;
+    return sum;
+  }
+};
+
+}  // namespace kiln
+
+#endif  // KILN_TARGETS_INTERFACE_TRAFFIC_H_
