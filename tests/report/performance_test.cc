@@ -118,7 +118,27 @@ TEST(Performance, ClocksAreConfirmedOrNot) {
   EXPECT_THAT(ClockLine(*PerformanceOf(report)),
               AllOf(HasSubstr("not stated by the design point; modelled: 250 MHz at 45 nm"),
                     Not(HasSubstr("CONFIRMED"))));
+}
+
+// 400,000 cycles. The units of Report() alone reach 250 MHz, which no machine of them exceeds.
+TEST(Performance, TimesAreAtAClockThatTheModelDoesNotRefute) {
+  RunReport report = Report();
+  report.machine->clock_mhz = 400;
+  EXPECT_DOUBLE_EQ(PerformanceOf(report)->mhz, 250);
+  EXPECT_DOUBLE_EQ(*PerformanceOf(report)->seconds, 0.0016);
+  EXPECT_EQ(TimeText(*PerformanceOf(report)), "1.60 ms at 250 MHz, 625 images/s");
+  EXPECT_DOUBLE_EQ(nlohmann::json::parse(ToJson(report))["performance"]["at_mhz"], 250);
+  // Without a clock of the design point, that of the whole machine; units alone confirm nothing.
+  report.machine->clock_mhz = 0;
   EXPECT_FALSE(PerformanceOf(report)->seconds.has_value());
+  EXPECT_EQ(TimeText(*PerformanceOf(report)), "");
+  std::vector<TimedModule>& modules = report.machine->cost.clock.modules;
+  modules.erase(modules.begin());
+  EXPECT_DOUBLE_EQ(*PerformanceOf(report)->seconds, 0.0016);
+  // Without a model, the design point's.
+  report.machine->clock_mhz = 100;
+  modules.clear();
+  EXPECT_EQ(TimeText(*PerformanceOf(report)), "4.00 ms at 100 MHz, 250 images/s");
 }
 
 TEST(Performance, OneUnknownModuleMakesTheClockUnknown) {
@@ -160,11 +180,13 @@ TEST(Performance, VerifyStatesIt) {
   EXPECT_DOUBLE_EQ(nlohmann::json::parse(ToJson(verify))["performance"]["gops"], 10);
 }
 
-TEST(Performance, TimesHaveUnits) {
-  EXPECT_EQ(Seconds(2.5), "2.50 s");
-  EXPECT_EQ(Seconds(0.0125), "12.5 ms");
-  EXPECT_EQ(Seconds(3e-6), "3.00 us");
-  EXPECT_EQ(Seconds(2e-8), "20.0 ns");
+TEST(Performance, TimesAreMilliseconds) {
+  EXPECT_EQ(Milliseconds(2.5), "2,500 ms");
+  EXPECT_EQ(Milliseconds(0.9996), "1,000 ms");
+  EXPECT_EQ(Milliseconds(0.0125), "12.5 ms");
+  EXPECT_EQ(Milliseconds(3e-6), "0.00300 ms");
+  EXPECT_EQ(ImagesPerSecond(70.96), "71.0");
+  EXPECT_EQ(ImagesPerSecond(7892.6), "7,892");
 }
 
 }  // namespace

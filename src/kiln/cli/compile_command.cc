@@ -54,23 +54,34 @@ std::string SumsOf(const Program& program) {
       Percent(program.HostShare(), 2));
 }
 
-// Clock, speed, area, energy and the table of units, as far as the family has models.
+// The first figures: time, energy and area, as far as the family has models.
+std::string FirstFigures(const RunReport& report) {
+  const Performance performance = *PerformanceOf(report);
+  std::string text;
+  if (const std::string time = TimeText(performance); !time.empty()) {
+    text += fmt::format("time {}{}{}\n", performance.seconds.has_value() ? "estimated " : "", time,
+                        PartialMark(report));
+  }
+  if (report.energy.has_value())
+    text += "energy " + EnergyLine(*report.energy) + PartialMark(report) + "\n";
+  if (const std::string area = AreaLine(report.machine->cost); !area.empty())
+    text += "area " + area + "\n";
+  return text.empty() ? "" : text + '\n';
+}
+
+// Clock, speed and the table of units, as far as the family has models.
 std::string CostsOf(const RunReport& report) {
-  const Cost& cost = report.machine->cost;
   const Performance performance = *PerformanceOf(report);
   std::string text = "clock " + ClockLine(performance) + "\n";
   if (const std::string speed = SpeedLine(performance); !speed.empty())
     text += "speed " + speed + PartialMark(report) + "\n";
-  if (const std::string area = AreaLine(cost); !area.empty()) text += "area " + area + "\n";
-  if (report.energy.has_value())
-    text += "energy " + EnergyLine(*report.energy) + PartialMark(report) + "\n";
-  const std::string table = CostTable(cost, report.energy);
+  const std::string table = CostTable(report.machine->cost, report.energy);
   return table.empty() ? text : text + '\n' + table;
 }
 
 // Returns the figures for the README of an emitted folder, as Markdown.
 std::string FiguresOf(const RunReport& report) {
-  const std::string costs = CostsOf(report);
+  const std::string costs = FirstFigures(report) + CostsOf(report);
   std::string text =
       "`kernels.txt` lists the kernels of the network, with the cycles that the "
       "compiler estimates.\n";
@@ -158,7 +169,7 @@ class CompileCommand final : public Command {
   // Returns everything that the command prints: kernels, notes, costs and, with --print,
   // instructions.
   std::string TextOf(const CompiledNetwork& compiled, const std::string& kernels) const {
-    std::string text = kernels;
+    std::string text = FirstFigures(compiled.report) + kernels;
     for (const std::string& note : compiled.report.notes) text += "note: " + note + '\n';
     if (const std::string costs = CostsOf(compiled.report); !costs.empty()) text += '\n' + costs;
     if (print_) text += '\n' + compiled.program->Print();

@@ -36,7 +36,8 @@ struct ComparedFigure {
 
 constexpr ComparedFigure kComparedFigures[] = {
     {"accuracy", "accuracy", &SavedRun::accuracy, [](double v) { return Percent(v, 2); }, true},
-    {"time per image", "seconds", &SavedRun::seconds, [](double v) { return Seconds(v); }, false},
+    {"time per image", "seconds", &SavedRun::seconds, [](double v) { return Milliseconds(v); },
+     false},
     {"images a second", "images_per_second", &SavedRun::images_per_second,
      [](double v) { return ImagesPerSecond(v); }, false},
     {"energy per image", "picojoules", &SavedRun::picojoules, [](double v) { return Joules(v); },

@@ -9,6 +9,7 @@
 #include "kiln/report/confusion_table.h"
 #include "kiln/report/cost_report.h"
 #include "kiln/report/html_parts.h"
+#include "kiln/report/kernel_loads.h"
 #include "kiln/report/performance.h"
 #include "kiln/report/text.h"
 
@@ -46,6 +47,39 @@ std::string OfImages(const AccuracyReport& accuracy) {
   return text;
 }
 
+// The boxes of time, rate, energy and area, as far as they are known.
+std::string TimeCards(const RunReport& report, const Performance& p) {
+  const std::string mark = PartialMark(report);
+  const std::string clock =
+      fmt::format("at {:.5g} MHz{}", p.mhz,
+                  p.confirmed()     ? ""
+                  : p.whole_machine ? ", the clock that the model confirms"
+                                    : ", which the clock model does not confirm");
+  const std::string_view css_class =
+      (p.confirmed() || p.whole_machine) && !IsPartial(report) ? "" : "bad";
+  std::string out;
+  if (p.seconds.has_value()) {
+    out += Card(fmt::format("{}time per {}", p.estimated ? "estimated " : "", ImagesAtOnce(report)),
+                Milliseconds(*p.seconds), clock + mark, css_class);
+  }
+  if (p.images_per_second.has_value())
+    out += Card("images a second", ImagesPerSecond(*p.images_per_second), clock + mark, css_class);
+  if (report.energy.has_value()) {
+    out += Card(
+        "energy per image", Joules(report.energy->picojoules()),
+        fmt::format("at {} nm{}{}", report.energy->node_nm,
+                    p.watts.has_value() ? fmt::format(", {} W", ThreeDigits(*p.watts)) : "", mark),
+        IsPartial(report) ? "bad" : "");
+  }
+  if (const Cost& cost = report.machine->cost; cost.area_square_micrometres >= 0) {
+    out += Card("area", SquareMillimetres(cost.area_square_micrometres),
+                fmt::format("at {} nm{}", cost.node_nm,
+                            cost.missing.empty() ? "" : ", INCOMPLETE: see below"),
+                cost.missing.empty() ? "" : "bad");
+  }
+  return out;
+}
+
 // The row of boxes at the top of the page.
 std::string Cards(const RunReport& report) {
   std::string out = R"(<div class="cards">)";
@@ -63,6 +97,8 @@ std::string Cards(const RunReport& report) {
     }
     out += Card(format + " accuracy", Percent(report.quantised->top1(), 2), detail);
   }
+  const std::optional<Performance> p = PerformanceOf(report);
+  if (p.has_value()) out += TimeCards(report, *p);
   if (!report.cycles_per_image.empty()) {
     const auto [least, most] =
         std::minmax_element(report.cycles_per_image.begin(), report.cycles_per_image.end());
@@ -74,14 +110,6 @@ std::string Cards(const RunReport& report) {
   }
   if (const std::string interval = IntervalText(report); !interval.empty())
     out += Card("cycles between images", Thousands(report.interval_cycles), interval);
-  if (const std::optional<Performance> p = PerformanceOf(report);
-      p.has_value() && p->images_per_second.has_value()) {
-    out += Card("images a second", Metric(*p->images_per_second, ""),
-                fmt::format("at {:g} MHz{}{}", p->clock_mhz,
-                            p->confirmed() ? "" : ", which the clock model does not confirm",
-                            PartialMark(report)),
-                p->confirmed() && !IsPartial(report) ? "" : "bad");
-  }
   if (report.trace.has_value()) {
     out += Card("utilisation", UtilisationText(report),
                 "of the peak multiply-accumulates" + PartialMark(report),
@@ -186,8 +214,8 @@ std::string KernelTable(const RunReport& report) {
     const KernelInfo& kernel = report.kernels[k];
     const Certificate& proof = kernel.certificate;
     out +=
-        fmt::format(R"(<tr{}><td class="n">{}</td><td class="name">{}</td><td>{}</td><td>{}</td>)"
-                    R"(<td class="n">{}</td>)",
+        fmt::format(R"(<tr{}><td class="n">{}</td><td class="name">{}</td><td class="long">{}</td>)"
+                    R"(<td>{}</td><td class="n">{}</td>)",
                     kernel.on_host() ? R"( class="host")" : "", k, EscapeHtml(kernel.name),
                     EscapeHtml(kernel.operation), EscapeHtml(kernel.unit),
                     kernel.macs > 0 ? Thousands(kernel.macs) : "");
@@ -203,10 +231,11 @@ std::string KernelTable(const RunReport& report) {
           Percent(row.share), row.utilisation.has_value() ? Percent(*row.utilisation) : "");
     }
     const bool proved = proof.lower_bound > 0;
-    out += fmt::format(R"(<td class="n" title="{}">{}</td><td class="n">{}</td><td>{}</td></tr>)",
-                       EscapeHtml(proof.bound_from),
-                       proved ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "",
-                       proved ? Percent(proof.gap()) : "", EscapeHtml(ScheduleText(kernel)));
+    out += fmt::format(
+        R"(<td class="n" title="{}">{}</td><td class="n">{}</td><td class="long">{}</td></tr>)",
+        EscapeHtml(proof.bound_from),
+        proved ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "",
+        proved ? Percent(proof.gap()) : "", EscapeHtml(ScheduleText(kernel)));
   }
   out += "</tbody></table></div>";
   if (!rows.empty()) {
@@ -219,6 +248,44 @@ std::string KernelTable(const RunReport& report) {
         R"(tilings or loop orders: none of those is better, another mapping might be.</p>)";
   }
   return out;
+}
+
+// The section of what bounds the kernels: roofline, bytes and limits; empty without traffic.
+std::string Loads(const RunReport& report) {
+  const std::vector<KernelLoad> loads = KernelLoads(report);
+  if (loads.empty()) return "";
+  const Traffic& traffic = *report.traffic;
+  std::string rows;
+  for (const KernelLoad& load : loads) {
+    const KernelInfo& kernel = report.kernels[static_cast<size_t>(load.kernel)];
+    if (kernel.on_host()) continue;
+    const bool moves = load.port >= 0;
+    rows +=
+        fmt::format(R"(<tr><td class="n">{}</td><td class="name">{}</td><td class="n">{}</td>)"
+                    R"(<td class="n">{}</td><td>{}</td><td class="n">{}</td><td class="n">{}</td>)"
+                    R"(<td class="n">{}</td><td>{}</td></tr>)",
+                    load.kernel, EscapeHtml(kernel.name), Thousands(load.bytes_read),
+                    Thousands(load.bytes_written),
+                    moves ? EscapeHtml(traffic.ports[static_cast<size_t>(load.port)].name) : "",
+                    moves ? ThreeDigits(load.intensity()) : "",
+                    load.cycles > 0 ? ThreeDigits(load.operations_per_cycle()) : "",
+                    load.cycles > 0 && moves ? Percent(load.port_share) : "",
+                    EscapeHtml(LimitText(load, traffic)));
+  }
+  if (rows.empty()) return "";
+  return "<h2>What limits the kernels</h2>\n" + html::Roofline(report, loads) +
+         R"(<div class="scroll"><table><thead><tr><th class="n">#</th><th>kernel</th>)"
+         R"(<th class="n">bytes read</th><th class="n">written</th><th>busiest port</th>)"
+         R"(<th class="n">operations a byte</th><th class="n">a cycle</th>)"
+         R"(<th class="n">port busy</th><th>limited by</th></tr></thead><tbody>)" +
+         rows + "</tbody></table></div>" +
+         fmt::format(
+             R"(<p class="note">Bytes go to and from outer memory. The busiest port needs the )"
+             R"(most cycles for the kernel's bytes. Compute or bandwidth limits a kernel if a )"
+             R"(unit that computes, or that port, is busy in {} of the kernel's cycles or more; )"
+             R"(otherwise latency does: units wait for memory, for each other, or to fill and )"
+             R"(drain. An operation is half a multiply-accumulate.</p>)",
+             Percent(kBoundingShare, 0));
 }
 
 // The table of units: busy and waiting shares, bytes.
@@ -277,10 +344,11 @@ std::string HostKernels(const RunReport& report) {
   std::string rows;
   for (const KernelInfo& kernel : report.kernels) {
     if (!kernel.on_host()) continue;
-    rows += fmt::format(
-        R"(<tr><td class="name">{}</td><td>{}</td><td class="n">{}</td><td>{}</td></tr>)",
-        EscapeHtml(kernel.name), EscapeHtml(kernel.operation), Thousands(kernel.operations),
-        EscapeHtml(kernel.host_reason));
+    rows +=
+        fmt::format(R"(<tr><td class="name">{}</td><td class="long">{}</td><td class="n">{}</td>)"
+                    R"(<td class="long">{}</td></tr>)",
+                    EscapeHtml(kernel.name), EscapeHtml(kernel.operation),
+                    Thousands(kernel.operations), EscapeHtml(kernel.host_reason));
   }
   std::string out = "<h2>On the host</h2>";
   if (rows.empty()) return out + "<p>Nothing: every kernel runs on the accelerator.</p>";
@@ -305,7 +373,7 @@ std::string ToHtml(const RunReport& report) {
   if (report.trace.has_value()) out += "<h2>Timeline</h2>\n" + html::Timeline(report) + "\n";
   if (report.trace.has_value() && !report.trace->queues.empty())
     out += "<h2>Pipeline</h2>\n" + html::Flow(*report.trace) + "\n";
-  if (!report.kernels.empty()) out += KernelTable(report) + "\n";
+  if (!report.kernels.empty()) out += KernelTable(report) + "\n" + Loads(report) + "\n";
   if (report.trace.has_value() && !report.trace->units.empty()) {
     out +=
         "<h2>Units</h2>\n" + html::Stalls(*report.trace) + "\n" + UnitTable(*report.trace) + "\n";

@@ -4,7 +4,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "kiln/report/kernel_loads.h"
 #include "kiln/report/run_report.h"
 
 namespace kiln::html {
@@ -22,6 +24,12 @@ std::string Stalls(const Trace& trace);
 // Draws the units in the order of the data as SVG: the share of cycles in which each works, its
 // connections, and how far the queues in front of it were filled.
 std::string Flow(const Trace& trace);
+// Draws a roofline as SVG: each kernel's operations a cycle over its operations a byte of the port
+// that needs the most cycles for it, both axes logarithmic, below the machine's peak and the
+// bandwidths of these ports. Empty if no kernel has operations, bytes and cycles.
+std::string Roofline(const RunReport& report, const std::vector<KernelLoad>& loads);
+// Draws the coloured square of a legend entry as SVG.
+std::string Swatch(std::string_view css_class);
 // Draws a horizontal bar for a share of 0 to 1 as SVG, for table cells.
 std::string ShareBar(double share, std::string_view css_class);
 

@@ -49,14 +49,13 @@ std::vector<std::vector<Stretch>> StretchesOf(const Trace& trace, int64_t apart)
   return units;
 }
 
-// Draws the coloured square of a legend entry.
+}  // namespace
+
 std::string Swatch(std::string_view css_class) {
   return fmt::format(R"(<svg width="11" height="11" viewBox="0 0 11 11">)"
                      R"(<rect class="{}" width="11" height="11" rx="2"/></svg>)",
                      css_class);
 }
-
-}  // namespace
 
 std::string UnitClass(const RunReport& report, std::string_view unit) {
   std::vector<std::string_view> seen;

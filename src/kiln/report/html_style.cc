@@ -47,6 +47,7 @@ th, td { text-align: left; padding: .34rem .7rem .34rem 0; border-bottom: 1px so
 th { color: var(--faint); font-weight: 550; white-space: nowrap; border-bottom-color: var(--faint); }
 td.n, th.n { text-align: right; white-space: nowrap; }
 td.name { overflow-wrap: anywhere; min-width: 12rem; }
+td.long { min-width: 11rem; }
 table.runs th.n { white-space: normal; min-width: 9rem; overflow-wrap: anywhere; }
 td.n svg { margin-left: auto; }
 tr.host td { color: var(--faint); }
@@ -56,6 +57,8 @@ svg { display: block; max-width: 100%; height: auto; }
 svg text { fill: var(--ink); font: 12px system-ui, -apple-system, "Segoe UI", Arial, sans-serif; }
 svg text.faint { fill: var(--faint); font-size: 11px; }
 svg .axis { stroke: var(--line); stroke-width: 1; }
+svg .roof { stroke: var(--ink); stroke-width: 1.6; }
+svg .point { fill-opacity: .72; stroke: var(--page); stroke-width: 1; }
 .u0 { fill: var(--u0); } .u1 { fill: var(--u1); } .u2 { fill: var(--u2); } .u3 { fill: var(--u3); }
 .u4 { fill: var(--u4); } .u5 { fill: var(--u5); } .u6 { fill: var(--u6); } .u7 { fill: var(--u7); }
 .host { fill: var(--host); } .idle { fill: var(--idle); }

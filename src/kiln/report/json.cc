@@ -3,6 +3,7 @@
 
 #include "kiln/report/chrome_trace.h"
 #include "kiln/report/confusion_table.h"
+#include "kiln/report/kernel_loads.h"
 #include "kiln/report/performance.h"
 #include "kiln/report/run_report.h"
 #include "kiln/support/json_text.h"
@@ -48,10 +49,36 @@ OrderedJson OutputsFileOf(const RunReport& report) {
   return {{"file", report.outputs_file}, {"arrays", std::move(arrays)}};
 }
 
+// Adds the bytes that a kernel moves in the cycles of the trace, and what bounds it.
+void AddLoad(const KernelLoad& load, const Traffic& traffic, OrderedJson* json) {
+  (*json)["bytes_read"] = load.bytes_read;
+  (*json)["bytes_written"] = load.bytes_written;
+  (*json)["port"] = load.port < 0 ? OrderedJson(nullptr)
+                                  : OrderedJson(traffic.ports[static_cast<size_t>(load.port)].name);
+  (*json)["port_bytes"] = load.port_bytes;
+  const bool known = load.limit != Limit::kUnknown;
+  (*json)["limit"] = known ? OrderedJson(NameOf(load.limit)) : OrderedJson(nullptr);
+  (*json)["compute_share"] = known ? OrderedJson(load.compute_share) : OrderedJson(nullptr);
+  (*json)["port_share"] = known ? OrderedJson(load.port_share) : OrderedJson(nullptr);
+}
+
+// Returns the ports to outer memory; empty if the family does not count bytes by kernel.
+OrderedJson Ports(const RunReport& report) {
+  OrderedJson ports = OrderedJson::array();
+  if (!report.traffic.has_value()) return ports;
+  for (const MemoryPort& port : report.traffic->ports) {
+    ports.push_back({{"name", port.name},
+                     {"bytes_per_cycle", port.bytes_per_cycle},
+                     {"direction", port.writes ? "write" : "read"}});
+  }
+  return ports;
+}
+
 // Returns one entry per kernel. Cycles are present only if the report has a trace.
 OrderedJson Kernels(const RunReport& report) {
   OrderedJson out = OrderedJson::array();
   const std::vector<KernelRow> rows = KernelRows(report);
+  const std::vector<KernelLoad> loads = KernelLoads(report);
   for (size_t k = 0; k < report.kernels.size(); ++k) {
     const KernelInfo& kernel = report.kernels[k];
     OrderedJson json = {{"name", kernel.name}, {"operation", kernel.operation},
@@ -65,6 +92,7 @@ OrderedJson Kernels(const RunReport& report) {
       json["share"] = rows[k].share;
       json["utilisation"] = OrNull(rows[k].utilisation);
     }
+    if (!loads.empty() && !kernel.on_host()) AddLoad(loads[k], *report.traffic, &json);
     const Certificate& proof = kernel.certificate;
     if (!kernel.on_host()) {
       // Names the space that was searched if optimality is proved only within it.
@@ -236,6 +264,7 @@ std::string ToJson(const RunReport& report) {
   json["host_reason"] = host.has_value() ? OrderedJson(host->reason) : OrderedJson(nullptr);
   json["memory"] = {{"constant_bytes", report.constant_bytes},
                     {"activation_bytes", report.activation_bytes}};
+  json["ports"] = Ports(report);
   json["kernels"] = Kernels(report);
   json["units"] = report.trace.has_value() ? Units(*report.trace) : OrderedJson::array();
   json["queues"] = report.trace.has_value() ? Queues(*report.trace) : OrderedJson::array();

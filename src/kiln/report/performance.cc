@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -34,6 +35,17 @@ void AddClock(const MachineClock& clock, Performance* performance) {
   performance->slowest_module = slowest->module;
 }
 
+// Returns the clock of the figures (Performance::mhz).
+double ClockOfFigures(const Performance& p) {
+  if (p.clock_mhz <= 0) return p.whole_machine ? p.modelled_mhz.value_or(0) : 0;
+  return std::min(p.clock_mhz, p.modelled_mhz.value_or(p.clock_mhz));
+}
+
+// Returns " at 500 MHz"; empty if the clock is not known.
+std::string AtClock(const Performance& p) {
+  return p.mhz > 0 ? fmt::format(" at {:.5g} MHz", p.mhz) : std::string();
+}
+
 }  // namespace
 
 std::optional<Performance> PerformanceOf(const RunReport& report) {
@@ -56,8 +68,9 @@ std::optional<Performance> PerformanceOf(const RunReport& report) {
   AddClock(machine.cost.clock, &p);
   if (report.energy.has_value() && report.energy->picojoules() > 0 && p.operations > 0)
     p.tops_per_watt = static_cast<double>(p.operations) / report.energy->picojoules();
-  if (p.clock_mhz <= 0) return p;
-  const double hertz = 1e6 * p.clock_mhz;
+  p.mhz = ClockOfFigures(p);
+  if (p.mhz <= 0) return p;
+  const double hertz = 1e6 * p.mhz;
   if (p.cycles > 0) p.seconds = static_cast<double>(p.cycles) / hertz;
   if (report.interval_cycles > 0) {
     p.images_per_second = hertz / static_cast<double>(report.interval_cycles);
@@ -74,17 +87,26 @@ std::optional<Performance> PerformanceOf(const RunReport& report) {
   return p;
 }
 
-std::string Seconds(double seconds) {
-  constexpr std::pair<double, const char*> kSteps[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}};
-  for (const auto& [size, unit] : kSteps) {
-    if (seconds >= size) return fmt::format("{} {}", ThreeDigits(seconds / size), unit);
-  }
-  return fmt::format("{} ns", ThreeDigits(seconds / 1e-9));
+std::string Milliseconds(double seconds) {
+  const double value = 1e3 * seconds;
+  return value < 999.5 ? fmt::format("{} ms", ThreeDigits(value))
+                       : fmt::format("{} ms", Thousands(static_cast<int64_t>(std::llround(value))));
 }
 
 std::string ImagesPerSecond(double images_per_second) {
   return images_per_second < 100 ? ThreeDigits(images_per_second)
                                  : Thousands(static_cast<int64_t>(images_per_second));
+}
+
+std::string TimeText(const Performance& p) {
+  std::string text;
+  if (p.seconds.has_value()) text = Milliseconds(*p.seconds) + AtClock(p);
+  if (p.images_per_second.has_value()) {
+    text += fmt::format("{}{} images/s", text.empty() ? "" : ", ",
+                        ImagesPerSecond(*p.images_per_second));
+    if (!p.seconds.has_value()) text += AtClock(p);
+  }
+  return text;
 }
 
 std::string ClockLine(const Performance& p) {
@@ -112,7 +134,7 @@ std::string SpeedLine(const Performance& p) {
   };
   if (p.seconds.has_value()) {
     parts.push_back(fmt::format(
-        "{}{} per {}", p.estimated ? "estimated " : "", Seconds(*p.seconds),
+        "{}{} per {}", p.estimated ? "estimated " : "", Milliseconds(*p.seconds),
         p.images == 1 ? std::string("image") : fmt::format("{} images at once", p.images)));
   }
   if (p.images_per_second.has_value())
@@ -122,8 +144,7 @@ std::string SpeedLine(const Performance& p) {
   add(p.watts, "W");
   add(p.tops_per_watt, "TOPS/W");
   if (parts.empty()) return "";
-  return fmt::format("{}{}{}", fmt::join(parts, ", "),
-                     p.clock_mhz > 0 ? fmt::format(" at {:g} MHz", p.clock_mhz) : std::string(),
+  return fmt::format("{}{}{}", fmt::join(parts, ", "), AtClock(p),
                      p.operations > 0
                          ? fmt::format("; {} operations an image, 2 per multiply-accumulate",
                                        Metric(static_cast<double>(p.operations), ""))
@@ -150,6 +171,7 @@ nlohmann::ordered_json PerformanceJson(const std::optional<Performance>& perform
           {"gops_per_mm2", figure(p.gops_per_mm2)},
           {"watts", figure(p.watts)},
           {"tops_per_watt", figure(p.tops_per_watt)},
+          {"at_mhz", p.mhz > 0 ? Json(p.mhz) : Json(nullptr)},
           {"clock_mhz", p.clock_mhz > 0 ? Json(p.clock_mhz) : Json(nullptr)},
           {"clock_confirmed", p.confirmed()},
           {"modelled_clock_mhz", figure(p.modelled_mhz)},

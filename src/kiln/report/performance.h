@@ -13,8 +13,7 @@
 
 namespace kiln {
 
-// Figures at the design point's clock_mhz, which need not be a clock that the model confirms.
-// Absent figures are not known.
+// Figures at `mhz`, the clock that the models leave standing. Absent figures are not known.
 struct Performance {
   int64_t cycles = 0;      // from the start of an image, or of the images at once, to its end
   bool estimated = false;  // the cycles are the compiler's estimates, kernel after kernel
@@ -30,6 +29,9 @@ struct Performance {
   std::optional<double> watts;              // energy of an image times the rate; no leakage
   // The clock.
   double clock_mhz = 0;  // the design point's; 0: it states none
+  // The clock of all figures; 0 if it is not known. It is clock_mhz, or the fastest clock by the
+  // model if that is slower. Without a clock_mhz it is the modelled clock of a whole machine.
+  double mhz = 0;
   int node_nm = 0;
   std::optional<double> modelled_mhz;  // the fastest clock by the model
   bool whole_machine = false;  // it is of the machine as a whole; else of its units, each alone
@@ -45,8 +47,11 @@ struct Performance {
 // Returns the figures of a run, or of a program that has not run; nullopt without a machine.
 std::optional<Performance> PerformanceOf(const RunReport& report);
 
-std::string Seconds(double seconds);                    // formats "1.23 ms"
+std::string Milliseconds(double seconds);               // formats "0.127 ms", "1,234 ms"
 std::string ImagesPerSecond(double images_per_second);  // formats "71.0", "7,892"
+
+// Formats what one waits for: "0.127 ms at 500 MHz, 7,892 images/s"; empty if it is not known.
+std::string TimeText(const Performance& performance);
 
 // Format the clock and whether the model confirms it, and the figures, in one line each: "500 MHz
 // by the design point, NOT CONFIRMED: ..."; "0.335 ms per image, ...". The second is empty if

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <iterator>
 #include <map>
+#include <utility>
 
 #include "kiln/report/confusion_table.h"
 #include "kiln/report/cost_report.h"
+#include "kiln/report/kernel_loads.h"
 #include "kiln/report/performance.h"
 #include "kiln/report/text.h"
 
@@ -53,13 +55,17 @@ std::string KernelTable(const RunReport& report, int top) {
     return a.cycles != b.cycles ? a.cycles > b.cycles : a.kernel < b.kernel;
   });
   Table table;
-  table.Column("kernel")
-      .Column("operation")
-      .Column("unit")
-      .Right("cycles")
-      .Right("share")
-      .Right("utilisation");
+  const std::vector<KernelLoad> loads = KernelLoads(report);
+  table.Column("kernel").Column("operation").Column("unit").Right("cycles").Right("share");
+  table.Right("utilisation");
+  if (!loads.empty()) table.Right("bytes").Column("limited by");
   table.Right("bound").Right("gap").Column("schedule");
+  const auto add = [&](std::vector<std::string> cells, std::vector<std::string> of_load,
+                       std::vector<std::string> certificate) {
+    if (!loads.empty()) std::ranges::move(of_load, std::back_inserter(cells));
+    std::ranges::move(certificate, std::back_inserter(cells));
+    table.Row(std::move(cells));
+  };
   int64_t rest_cycles = 0;
   double rest_share = 0;
   for (size_t i = 0; i < slowest.size(); ++i) {
@@ -71,21 +77,36 @@ std::string KernelTable(const RunReport& report, int top) {
     }
     const KernelInfo& kernel = report.kernels[static_cast<size_t>(row.kernel)];
     const Certificate& proof = kernel.certificate;
-    table.Row({Shorten(kernel.name, 36), Shorten(kernel.operation, 44), kernel.unit,
-               Thousands(row.cycles), Percent(row.share),
-               row.utilisation.has_value() ? Percent(*row.utilisation) : "-",
-               proof.lower_bound > 0 ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "-",
-               proof.lower_bound > 0 ? Percent(proof.gap()) : "-", ScheduleText(kernel)});
+    std::vector<std::string> of_load;
+    if (!loads.empty()) {
+      const KernelLoad& load = loads[static_cast<size_t>(row.kernel)];
+      const std::string limit = LimitText(load, *report.traffic);
+      of_load = {Thousands(load.bytes_read + load.bytes_written), limit.empty() ? "-" : limit};
+    }
+    add({Shorten(kernel.name, 36), Shorten(kernel.operation, 44), kernel.unit,
+         Thousands(row.cycles), Percent(row.share),
+         row.utilisation.has_value() ? Percent(*row.utilisation) : "-"},
+        std::move(of_load),
+        {proof.lower_bound > 0 ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "-",
+         proof.lower_bound > 0 ? Percent(proof.gap()) : "-", ScheduleText(kernel)});
   }
   if (rest_cycles > 0) {
-    table.Row({Counted(std::ssize(slowest) - top, "other"), "", "", Thousands(rest_cycles),
-               Percent(rest_share), "", "", "", ""});
+    add({Counted(std::ssize(slowest) - top, "other"), "", "", Thousands(rest_cycles),
+         Percent(rest_share), ""},
+        {"", ""}, {"", "", ""});
   }
-  return table.ToString() +
-         "bound: a proved least number of cycles; gap: how far the schedule is above it; optimal: "
-         "no schedule can be "
-         "better; optimal among its tilings (or loop orders): none of those is better, another "
-         "mapping might be\n";
+  std::string legend =
+      "bound: a proved least number of cycles; gap: how far the schedule is above it; optimal: no "
+      "schedule can be better; optimal among its tilings (or loop orders): none of those is "
+      "better, another mapping might be\n";
+  if (!loads.empty()) {
+    legend += fmt::format(
+        "bytes: to and from outer memory; limited by: a unit that computes, or the port that needs "
+        "the most cycles, if it is busy in {} of the kernel's cycles or more; latency: neither "
+        "is\n",
+        Percent(kBoundingShare, 0));
+  }
+  return table.ToString() + legend;
 }
 
 // The table of kernels on the host; empty without any.
@@ -124,14 +145,9 @@ std::string FidelityText(const OutputFidelity& output) {
 std::string IntervalText(const RunReport& report) {
   if (report.interval_cycles == 0) return "";
   std::string text = fmt::format("{} cycles between images", Thousands(report.interval_cycles));
-  if (report.machine.has_value() && report.machine->clock_mhz > 0) {
-    const double rate =
-        report.machine->clock_mhz * 1e6 / static_cast<double>(report.interval_cycles);
-    text += fmt::format(", {} images/s at {:g} MHz",
-                        rate < 100 ? fmt::format("{:.1f}", rate)
-                                   : Thousands(static_cast<int64_t>(std::floor(rate))),
-                        report.machine->clock_mhz);
-  }
+  const std::optional<Performance> p = PerformanceOf(report);
+  if (p.has_value() && p->images_per_second.has_value())
+    text += fmt::format(", {} images/s", ImagesPerSecond(*p->images_per_second));
   return text;
 }
 
@@ -302,19 +318,25 @@ std::string ToText(const RunReport& report, int top) {
   for (const OutputFidelity& output : report.outputs) {
     lines.Add(&output == report.outputs.data() ? "outputs" : "", FidelityText(output));
   }
-  if (report.images_run > 0 && report.run_seconds > 0) {
-    lines.Add("simulation",
-              fmt::format("{} level: {} in {:.2f} s, {:.0f} images/s", report.level,
-                          Counted(report.images_run, "image"), report.run_seconds,
-                          static_cast<double>(report.images_run) / report.run_seconds));
-  }
+  const std::optional<Performance> performance = PerformanceOf(report);
   if (!report.cycles_per_image.empty()) {
     const auto [least, most] =
         std::minmax_element(report.cycles_per_image.begin(), report.cycles_per_image.end());
-    lines.Add("time",
-              fmt::format("{} cycles per {}{}{}", Thousands(*least), ImagesAtOnce(report),
-                          *least == *most ? "" : " at least, " + Thousands(*most) + " at most",
-                          PartialMark(report)));
+    std::string text =
+        fmt::format("{} cycles per {}{}", Thousands(*least), ImagesAtOnce(report),
+                    *least == *most ? "" : " at least, " + Thousands(*most) + " at most");
+    if (performance.has_value()) {
+      if (const std::string time = TimeText(*performance); !time.empty()) text += ": " + time;
+    }
+    lines.Add("time", text + PartialMark(report));
+  }
+  if (report.energy.has_value())
+    lines.Add("energy", EnergyLine(*report.energy) + PartialMark(report));
+  if (report.machine.has_value()) {
+    if (const std::string area = AreaLine(report.machine->cost); !area.empty())
+      lines.Add("area", area);
+  }
+  if (!report.cycles_per_image.empty()) {
     lines.Add("utilisation",
               Utilisation(report).has_value()
                   ? fmt::format("{} of the peak{}", UtilisationText(report), PartialMark(report))
@@ -341,14 +363,15 @@ std::string ToText(const RunReport& report, int top) {
                                         Because(LargestHostReason(report), HostShare(report))));
     lines.Add("memory", fmt::format("constants {}, activations {} at their peak",
                                     Bytes(report.constant_bytes), Bytes(report.activation_bytes)));
-    const Performance performance = *PerformanceOf(report);
-    lines.Add("clock", ClockLine(performance));
-    if (const std::string speed = SpeedLine(performance); !speed.empty())
+    lines.Add("clock", ClockLine(*performance));
+    if (const std::string speed = SpeedLine(*performance); !speed.empty())
       lines.Add("speed", speed + PartialMark(report));
-    if (const std::string area = AreaLine(report.machine->cost); !area.empty())
-      lines.Add("area", area);
-    if (report.energy.has_value())
-      lines.Add("energy", EnergyLine(*report.energy) + PartialMark(report));
+  }
+  if (report.images_run > 0 && report.run_seconds > 0) {
+    lines.Add("simulation",
+              fmt::format("{} level: {} in {:.2f} s, {:.0f} images/s", report.level,
+                          Counted(report.images_run, "image"), report.run_seconds,
+                          static_cast<double>(report.images_run) / report.run_seconds));
   }
   if (!report.outputs_file.empty()) lines.Add("written", WrittenText(report));
   std::string out = lines.Take();

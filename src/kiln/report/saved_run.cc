@@ -68,7 +68,7 @@ class RunReader {
     run->seconds = of_image(number("seconds"));
     run->images_per_second = number("images_per_second");
     run->watts = number("watts");
-    run->mhz = number("clock_mhz");
+    run->mhz = number("at_mhz");
     run->estimated = Truth(performance, "cycles_estimated", "performance.cycles_estimated");
     run->clock_confirmed = Truth(performance, "clock_confirmed", "performance.clock_confirmed");
   }

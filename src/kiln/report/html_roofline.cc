@@ -1,0 +1,167 @@
+// Draws the roofline of the HTML report as SVG.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "kiln/report/html_parts.h"
+#include "kiln/report/text.h"
+
+namespace kiln::html {
+namespace {
+
+// Sizes in SVG units: the picture, and the plot area within it.
+constexpr double kPictureWidth = 1072, kPictureHeight = 420, kLeft = 74, kRight = 1060, kTop = 20,
+                 kBottom = 368;
+
+// An axis from 10^first to 10^last, whole decades.
+struct Axis {
+  int first = 0, last = 1;
+  double begin = 0, end = 1;  // SVG units
+
+  double At(double value) const {
+    return begin + (std::log10(value) - first) / (last - first) * (end - begin);
+  }
+  double least() const { return std::pow(10.0, first); }
+  double most() const { return std::pow(10.0, last); }
+};
+
+// Returns an axis that holds all values, of which there is at least one; values are positive.
+Axis AxisFor(const std::vector<double>& values, double begin, double end) {
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  Axis axis{.first = static_cast<int>(std::floor(std::log10(*least))),
+            .last = static_cast<int>(std::ceil(std::log10(*most))),
+            .begin = begin,
+            .end = end};
+  axis.last = std::max(axis.last, axis.first + 1);
+  return axis;
+}
+
+std::string Line(std::string_view css_class, double x1, double y1, double x2, double y2) {
+  return fmt::format(R"(<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>)",
+                     css_class, x1, y1, x2, y2);
+}
+
+// Returns the text of a tick mark at 10^decade.
+std::string Decade(int decade) {
+  return decade >= 0 && decade < 7 ? Thousands(std::llround(std::pow(10.0, decade)))
+                                   : fmt::format("{:g}", std::pow(10.0, decade));
+}
+
+std::string Grid(const Axis& x, const Axis& y) {
+  std::string out;
+  for (int decade = x.first; decade <= x.last; ++decade) {
+    const double at = x.At(std::pow(10.0, decade));
+    out += Line("axis", at, kTop, at, kBottom);
+    out +=
+        fmt::format(R"(<text class="faint" x="{:.1f}" y="{:.0f}" text-anchor="middle">{}</text>)",
+                    at, kBottom + 16, Decade(decade));
+  }
+  for (int decade = y.first; decade <= y.last; ++decade) {
+    const double at = y.At(std::pow(10.0, decade));
+    out += Line("axis", kLeft, at, kRight, at);
+    out += fmt::format(R"(<text class="faint" x="{:.0f}" y="{:.1f}" text-anchor="end">{}</text>)",
+                       kLeft - 8, at + 4, Decade(decade));
+  }
+  return out + fmt::format(R"(<text class="faint" x="{:.0f}" y="{:.0f}" text-anchor="middle">)"
+                           R"(operations a byte of the port</text>)"
+                           R"(<text class="faint" x="{:.0f}" y="12">operations a cycle</text>)",
+                           (kLeft + kRight) / 2, kBottom + 36, kLeft);
+}
+
+// The line of a bandwidth in bytes a cycle, from the picture's edges up to the peak.
+std::string Slope(const Axis& x, const Axis& y, double bandwidth, double peak,
+                  const std::string& names) {
+  const double from = std::max(x.least(), y.least() / bandwidth);
+  const double to = std::min(x.most(), peak / bandwidth);
+  if (from >= to) return "";
+  const double x1 = x.At(from), y1 = y.At(from * bandwidth);
+  const double angle = std::atan2(y.At(to * bandwidth) - y1, x.At(to) - x1) * 180 / M_PI;
+  return Line("roof", x1, y1, x.At(to), y.At(to * bandwidth)) +
+         fmt::format(R"(<text class="faint" x="{0:.1f}" y="{1:.1f}" )"
+                     R"svg(transform="rotate({2:.1f} {0:.1f} {1:.1f}) translate(8 -5)">)svg"
+                     R"({3}: {4:g} B/cycle</text>)",
+                     x1, y1, angle, EscapeHtml(Shorten(names, 40)), bandwidth);
+}
+
+std::string_view ClassOf(Limit limit) {
+  switch (limit) {
+    case Limit::kCompute:
+      return "u0";
+    case Limit::kBandwidth:
+      return "u2";
+    case Limit::kLatency:
+      return "u3";
+    case Limit::kPipeline:
+      return "u1";
+    case Limit::kUnknown:
+      break;
+  }
+  return "host";
+}
+
+}  // namespace
+
+std::string Roofline(const RunReport& report, const std::vector<KernelLoad>& loads) {
+  std::vector<const KernelLoad*> shown;
+  std::vector<double> intensities, rates;
+  std::map<double, std::string> roofs;  // ports by their bandwidth
+  double longest = 0;
+  for (const KernelLoad& load : loads) {
+    if (load.operations <= 0 || load.port < 0 || load.cycles <= 0) continue;
+    shown.push_back(&load);
+    intensities.push_back(load.intensity());
+    rates.push_back(load.operations_per_cycle());
+    longest = std::max(longest, load.cycles);
+    const MemoryPort& port = report.traffic->ports[static_cast<size_t>(load.port)];
+    std::string& names = roofs[port.bytes_per_cycle];
+    if (names.find(port.name) == std::string::npos)
+      names += (names.empty() ? "" : ", ") + port.name;
+  }
+  if (shown.empty()) return "";
+  double peak = report.machine.has_value() ? 2 * report.machine->peak_macs_per_cycle : 0;
+  const bool has_peak = peak > 0;
+  if (!has_peak) peak = *std::max_element(rates.begin(), rates.end());
+  rates.push_back(peak);
+  // The picture holds the corners of all roofs.
+  for (const auto& [bandwidth, names] : roofs) intensities.push_back(peak / bandwidth);
+  const Axis x = AxisFor(intensities, kLeft, kRight), y = AxisFor(rates, kBottom, kTop);
+
+  std::string out =
+      fmt::format(R"(<svg viewBox="0 0 {:.0f} {:.0f}" width="{:.0f}" height="{:.0f}" role="img">)",
+                  kPictureWidth, kPictureHeight, kPictureWidth, kPictureHeight);
+  out += Grid(x, y);
+  if (has_peak) {
+    const double left = std::max(x.least(), peak / roofs.rbegin()->first);
+    out += Line("roof", x.At(std::min(left, x.most())), y.At(peak), kRight, y.At(peak));
+    out += fmt::format(R"(<text class="faint" x="{:.0f}" y="{:.1f}" text-anchor="end">)"
+                       R"(peak: {} operations a cycle</text>)",
+                       kRight - 4, y.At(peak) - 6, Thousands(std::llround(peak)));
+  }
+  for (const auto& [bandwidth, names] : roofs) out += Slope(x, y, bandwidth, peak, names);
+  // Areas of the circles grow with the kernels' cycles.
+  for (const KernelLoad* load : shown) {
+    const KernelInfo& kernel = report.kernels[static_cast<size_t>(load->kernel)];
+    out += fmt::format(
+        R"(<circle class="point {}" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"><title>{}: {:.3g} )"
+        R"(operations a byte of {}, {:.3g} a cycle, {} cycles</title></circle>)",
+        ClassOf(load->limit), x.At(load->intensity()), y.At(load->operations_per_cycle()),
+        3 + 9 * std::sqrt(load->cycles / longest), EscapeHtml(kernel.name), load->intensity(),
+        EscapeHtml(report.traffic->ports[static_cast<size_t>(load->port)].name),
+        load->operations_per_cycle(), Thousands(std::llround(load->cycles)));
+  }
+  out += R"(</svg><div class="legend">)";
+  for (const Limit limit :
+       {Limit::kCompute, Limit::kBandwidth, Limit::kLatency, Limit::kPipeline, Limit::kUnknown}) {
+    const bool used = std::any_of(shown.begin(), shown.end(),
+                                  [&](const KernelLoad* load) { return load->limit == limit; });
+    if (!used) continue;
+    const std::string_view name = limit == Limit::kUnknown ? "not known" : NameOf(limit);
+    out += fmt::format("<span>{}{}</span>", Swatch(ClassOf(limit)), name);
+  }
+  return out + "</div>";
+}
+
+}  // namespace kiln::html
