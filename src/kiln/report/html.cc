@@ -47,6 +47,9 @@ std::string OfImages(const AccuracyReport& accuracy) {
   return text;
 }
 
+// A kernel's name for a table cell, whose tool tip has the whole name.
+std::string ShortName(const KernelInfo& kernel) { return EscapeHtml(Shorten(kernel.name, 40)); }
+
 // The boxes of time, rate, energy and area, as far as they are known.
 std::string TimeCards(const RunReport& report, const Performance& p) {
   const std::string mark = PartialMark(report);
@@ -213,12 +216,12 @@ std::string KernelTable(const RunReport& report) {
   for (size_t k = 0; k < report.kernels.size(); ++k) {
     const KernelInfo& kernel = report.kernels[k];
     const Certificate& proof = kernel.certificate;
-    out +=
-        fmt::format(R"(<tr{}><td class="n">{}</td><td class="name">{}</td><td class="long">{}</td>)"
-                    R"(<td>{}</td><td class="n">{}</td>)",
-                    kernel.on_host() ? R"( class="host")" : "", k, EscapeHtml(kernel.name),
-                    EscapeHtml(kernel.operation), EscapeHtml(kernel.unit),
-                    kernel.macs > 0 ? Thousands(kernel.macs) : "");
+    out += fmt::format(
+        R"(<tr{}><td class="n">{}</td><td class="name" title="{}">{}</td><td class="long">{}</td>)"
+        R"(<td>{}</td><td class="n">{}</td>)",
+        kernel.on_host() ? R"( class="host")" : "", k, EscapeHtml(kernel.name), ShortName(kernel),
+        EscapeHtml(kernel.operation), EscapeHtml(kernel.unit),
+        kernel.macs > 0 ? Thousands(kernel.macs) : "");
     if (!rows.empty() && kernel.on_host()) {
       out += R"(<td></td><td></td><td></td><td></td>)";
     } else if (!rows.empty()) {
@@ -260,17 +263,17 @@ std::string Loads(const RunReport& report) {
     const KernelInfo& kernel = report.kernels[static_cast<size_t>(load.kernel)];
     if (kernel.on_host()) continue;
     const bool moves = load.port >= 0;
-    rows +=
-        fmt::format(R"(<tr><td class="n">{}</td><td class="name">{}</td><td class="n">{}</td>)"
-                    R"(<td class="n">{}</td><td>{}</td><td class="n">{}</td><td class="n">{}</td>)"
-                    R"(<td class="n">{}</td><td>{}</td></tr>)",
-                    load.kernel, EscapeHtml(kernel.name), Thousands(load.bytes_read),
-                    Thousands(load.bytes_written),
-                    moves ? EscapeHtml(traffic.ports[static_cast<size_t>(load.port)].name) : "",
-                    moves ? ThreeDigits(load.intensity()) : "",
-                    load.cycles > 0 ? ThreeDigits(load.operations_per_cycle()) : "",
-                    load.cycles > 0 && moves ? Percent(load.port_share) : "",
-                    EscapeHtml(LimitText(load, traffic)));
+    rows += fmt::format(
+        R"(<tr><td class="n">{}</td><td class="name" title="{}">{}</td><td class="n">{}</td>)"
+        R"(<td class="n">{}</td><td>{}</td><td class="n">{}</td><td class="n">{}</td>)"
+        R"(<td class="n">{}</td><td>{}</td></tr>)",
+        load.kernel, EscapeHtml(kernel.name), ShortName(kernel), Thousands(load.bytes_read),
+        Thousands(load.bytes_written),
+        moves ? EscapeHtml(traffic.ports[static_cast<size_t>(load.port)].name) : "",
+        moves ? ThreeDigits(load.intensity()) : "",
+        load.cycles > 0 ? ThreeDigits(load.operations_per_cycle()) : "",
+        load.cycles > 0 && moves ? Percent(load.port_share) : "",
+        EscapeHtml(LimitText(load, traffic)));
   }
   if (rows.empty()) return "";
   return "<h2>What limits the kernels</h2>\n" + html::Roofline(report, loads) +
@@ -344,11 +347,11 @@ std::string HostKernels(const RunReport& report) {
   std::string rows;
   for (const KernelInfo& kernel : report.kernels) {
     if (!kernel.on_host()) continue;
-    rows +=
-        fmt::format(R"(<tr><td class="name">{}</td><td class="long">{}</td><td class="n">{}</td>)"
-                    R"(<td class="long">{}</td></tr>)",
-                    EscapeHtml(kernel.name), EscapeHtml(kernel.operation),
-                    Thousands(kernel.operations), EscapeHtml(kernel.host_reason));
+    rows += fmt::format(
+        R"(<tr><td class="name" title="{}">{}</td><td class="long">{}</td><td class="n">{}</td>)"
+        R"(<td class="long">{}</td></tr>)",
+        EscapeHtml(kernel.name), ShortName(kernel), EscapeHtml(kernel.operation),
+        Thousands(kernel.operations), EscapeHtml(kernel.host_reason));
   }
   std::string out = "<h2>On the host</h2>";
   if (rows.empty()) return out + "<p>Nothing: every kernel runs on the accelerator.</p>";

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kColours = 8;  // the classes u0 to u7 of the style sheet
 // Widths in SVG units: the whole picture, its row labels, and the plot area.
+constexpr int kBarWidth = 84;  // of a bar in a table cell
 constexpr double kWidth = 1072, kLabel = 130, kPlot = kWidth - kLabel - 8;
 
 // Returns a distance between tick marks, 1, 2 or 5 times a power of ten, for about `marks` marks up
@@ -71,11 +72,11 @@ std::string UnitClass(const RunReport& report, std::string_view unit) {
 }
 
 std::string ShareBar(double share, std::string_view css_class) {
-  const double width = std::clamp(share, 0.0, 1.0) * 120;
-  return fmt::format(R"(<svg width="120" height="10" viewBox="0 0 120 10">)"
-                     R"(<rect class="idle" width="120" height="10" rx="2"/>)"
-                     R"(<rect class="{}" width="{:.1f}" height="10" rx="2"/></svg>)",
-                     css_class, width);
+  const double width = std::clamp(share, 0.0, 1.0) * kBarWidth;
+  return fmt::format(R"(<svg width="{0}" height="10" viewBox="0 0 {0} 10">)"
+                     R"(<rect class="idle" width="{0}" height="10" rx="2"/>)"
+                     R"(<rect class="{1}" width="{2:.1f}" height="10" rx="2"/></svg>)",
+                     kBarWidth, css_class, width);
 }
 
 std::string Timeline(const RunReport& report) {

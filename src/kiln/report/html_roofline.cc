@@ -138,7 +138,7 @@ std::string Roofline(const RunReport& report, const std::vector<KernelLoad>& loa
     out += Line("roof", x.At(std::min(left, x.most())), y.At(peak), kRight, y.At(peak));
     out += fmt::format(R"(<text class="faint" x="{:.0f}" y="{:.1f}" text-anchor="end">)"
                        R"(peak: {} operations a cycle</text>)",
-                       kRight - 4, y.At(peak) - 6, Thousands(std::llround(peak)));
+                       kRight - 4, y.At(peak) - 16, Thousands(std::llround(peak)));
   }
   for (const auto& [bandwidth, names] : roofs) out += Slope(x, y, bandwidth, peak, names);
   // Areas of the circles grow with the kernels' cycles.

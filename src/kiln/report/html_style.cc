@@ -46,8 +46,8 @@ table { border-collapse: collapse; width: 100%; font-size: .87rem; font-variant-
 th, td { text-align: left; padding: .34rem .7rem .34rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { color: var(--faint); font-weight: 550; white-space: nowrap; border-bottom-color: var(--faint); }
 td.n, th.n { text-align: right; white-space: nowrap; }
-td.name { overflow-wrap: anywhere; min-width: 12rem; }
-td.long { min-width: 11rem; }
+td.name { overflow-wrap: anywhere; min-width: 10.5rem; }
+td.long { min-width: 9rem; }
 table.runs th.n { white-space: normal; min-width: 9rem; overflow-wrap: anywhere; }
 td.n svg { margin-left: auto; }
 tr.host td { color: var(--faint); }
