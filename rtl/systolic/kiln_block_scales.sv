@@ -116,9 +116,9 @@ module kiln_block_scales #(
 
   // The scales of the weights wait for their pass in a queue of {blocks, codes of all columns}.
   localparam int unsigned TILE_SCALES = 1 + ARRAY_COLUMNS * SCALE_BITS;
-  logic loaded, loaded_blocks, swap;
+  logic loaded, loaded_blocks, swap, follows;
   logic [ARRAY_COLUMNS*SCALE_BITS-1:0] loaded_codes;
-  logic [TILE_SCALES-1:0] following, standing, present;
+  logic [TILE_SCALES-1:0] following, present;
   always_ff @(posedge clock) begin
     loaded        <= load_start && !reset;
     loaded_blocks <= load_blocks;
@@ -146,22 +146,22 @@ module kiln_block_scales #(
       .in_valid (loaded),
       .in_ready (),
       .in_data  ({loaded_blocks, loaded_codes}),
-      .out_valid(),
+      .out_valid(follows),
       .out_ready(swap),
       .out_data (following),
       .count    ()
   );
+  // In the cycle before the pass's first product.
   kiln_pulse_delay #(
-      .CYCLES(LATENCY)
+      .CYCLES(LATENCY - 1)
   ) delay_swap (
       .clock,
       .reset,
       .in (read_enable && read_swap),
       .out(swap)
   );
-  assign present = swap ? following : standing;
   always_ff @(posedge clock) begin
-    if (swap) standing <= following;
+    if (swap) present <= following;
   end
 
   for (genvar c = 0; c < ARRAY_COLUMNS; c++) begin : g_column
@@ -173,11 +173,25 @@ module kiln_block_scales #(
         .value(weight_value)
     );
     assign weight_factor = present[TILE_SCALES-1] ? weight_value : ONE;
-    kiln_fp32_multiply multiply (
-        .a     (input_factor),
-        .b     (weight_factor),
-        .result(product)
-    );
+    if (kiln_format_pkg::is_power_of_two(SCALE_FORMAT)) begin : g_power
+      kiln_fp32_times_power multiply (
+          .value(input_factor),
+          .power(weight_factor),
+          .product
+      );
+    end else begin : g_any
+      kiln_fp32_multiply multiply (
+          .a     (input_factor),
+          .b     (weight_factor),
+          .result(product)
+      );
+    end
     always_ff @(posedge clock) products[c*32+:32] <= product;
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) pass_has_scales : assert (!swap || follows);
+  end
+`endif
 endmodule

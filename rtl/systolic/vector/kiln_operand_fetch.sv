@@ -420,13 +420,23 @@ module kiln_operand_fetch #(
   assign beats_end   = running && reads_next == '0 && read_beats_next == '0 && !scales_left_next &&
       !writes_next && write_beats_next == '0;
   assign slot_end    = waiting ? gap_left == 16'd1 : beats_end && gap == '0;
-  assign slot_cycles = begun ? cycles : 32'd1;
+  assign slot_cycles = cycles;
   if (BLOCK_SIZE == 0) begin : g_no_beats
     assign slot_beats = '0;
   end else begin : g_beats
-    logic [15:0] beats;
-    assign slot_beats = (begun ? beats : '0) + 16'(writing || writes_now);
-    always_ff @(posedge clock) if (running) beats <= slot_beats;
+    // The beats before this cycle, and one more: what issues the word adds slot_beats up in the
+    // same cycle.
+    logic [15:0] beats, one_more;
+    assign slot_beats = writing || writes_now ? one_more : beats;
+    always_ff @(posedge clock) begin
+      if (reset || (running && slot_end)) begin
+        beats    <= '0;
+        one_more <= 16'd1;
+      end else if (running && (writing || writes_now)) begin
+        beats    <= one_more;
+        one_more <= one_more + 1'b1;
+      end
+    end
   end
   always_ff @(posedge clock) begin
     if (reset) begin
@@ -437,6 +447,6 @@ module kiln_operand_fetch #(
       waiting <= !slot_end && (waiting || beats_end);
     end
     gap_left <= waiting ? gap_left - 1'b1 : gap;
-    cycles   <= slot_cycles + 1'b1;
+    cycles   <= reset || !running || slot_end ? 32'd1 : cycles + 1'b1;
   end
 endmodule

@@ -88,16 +88,20 @@ module kiln_vector_issue #(
     end
   end
 
-  // ---- Time of words. `free`: the previous word has had its time.
+  // ---- Time of words. `free`: the previous word has had its time. Whether a word enters is known
+  // late in the cycle, so the comparisons are made for both cases.
   logic free, length_known, last_of_block, last_of_block_now, lengths_valid, unused_ready;
-  logic [31:0] since, since_now, length, lengths_data;
+  logic length_over, owed_over;
+  logic [31:0] since, since_next, since_now, length, lengths_data;
   assign issue             = free && advance && (present ? ready[head] : slot_begin && !slot_reads);
-  assign since_now         = issue ? 32'd1 : advance ? since + 1'b1 : since;
+  assign since_next        = advance ? since + 1'b1 : since;  // if no word enters
+  assign since_now         = issue ? 32'd1 : since_next;
   assign last_of_block_now = issue ? issue_word.last_of_block : last_of_block;
   assign length_known      = lengths_valid || slot_end;
   assign length            = lengths_valid ? lengths_data : slot_cycles;
-  assign word_end          = (issue || !free) && length_known && since_now >= length &&
-      (!last_of_block_now || since_now >= owed_behind);
+  assign length_over       = issue ? length <= 32'd1 : since_next >= length;
+  assign word_end          = (issue || !free) && length_known && length_over &&
+      (!last_of_block_now || owed_over);
   assign block_end         = word_end && last_of_block_now;
 
   always_ff @(posedge clock) begin
@@ -108,21 +112,31 @@ module kiln_vector_issue #(
   end
 
   // ---- The time that the output of scale blocks still needs, as if `depth` were 0.
-  logic [31:0] owed_behind;  // cycles from the entry of the current word, once its length is known
   if (!BLOCKS) begin : g_no_blocks
-    assign owed_behind = '0;
+    assign owed_over = 1'b1;
     wire unused_blocks = &{1'b0, slot_beats, issue_gathered, issue_last_gathered};
   end else begin : g_blocks
     logic gathered, last_gathered, gathered_now, last_gathered_now, beats_valid, unused_beats_ready;
     logic [15:0] beats, beats_data;  // of the current word
     // cycles still owed when the current word's time begins; beats of the block's earlier words
     logic [31:0] owed, block_beats;
+    // The cycles that the output needs from the entry of the current word on, once its length is
+    // known; with_block: if it is the last of a scale block.
+    logic [31:0] owed_behind, with_block;
     logic [$clog2(WORDS+3)-1:0] unused_beats_count;
     assign gathered_now      = issue ? issue_gathered : gathered;
     assign last_gathered_now = issue ? issue_last_gathered : last_gathered;
     assign beats             = beats_valid ? beats_data : slot_beats;
-    assign owed_behind       =
-        owed + (gathered_now && last_gathered_now ? block_beats + 32'(beats) : '0);
+    assign with_block        = owed + block_beats + 32'(beats);
+    assign owed_behind       = gathered_now && last_gathered_now ? with_block : owed;
+    always_comb begin
+      owed_over = since_next >= owed;
+      if (gathered && last_gathered) owed_over = since_next >= with_block;
+      if (issue) begin
+        owed_over = owed <= 32'd1;
+        if (issue_gathered && issue_last_gathered) owed_over = with_block <= 32'd1;
+      end
+    end
     kiln_fifo #(
         .WIDTH(16),
         .DEPTH(WORDS + 2)

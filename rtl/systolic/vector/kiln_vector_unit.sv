@@ -1209,27 +1209,37 @@ module kiln_vector_unit #(
   logic [15:0] now, words_issued, words_issued_now, words_written, words_written_now;
   logic [15:0] deadline, words_wanted, scales_wanted;
   logic completion_valid, finish;
-  logic [$clog2(SLOTS+1)-1:0] unused_completions;
   assign words_issued_now  = words_issued + 16'(issue && pass.to_memory);
   assign words_written_now = words_written + 16'(write_done && write_done_tag);
   localparam int unsigned COMPLETION = BLOCKS ? 48 : 32;
+  localparam int unsigned COMPLETIONS_BITS = $clog2(SLOTS + 1);
   logic [47:0] completed;
-  logic [COMPLETION-1:0] completion;
+  logic [COMPLETION-1:0] completion, ended;
   assign completed = 48'(completion);
   assign {scales_wanted, deadline, words_wanted} = completed;
+  // An instruction that has ended joins the list a cycle later: no deadline is as near as that.
+  logic has_ended, unused_list_room;
+  logic [COMPLETIONS_BITS-1:0] listed_completions;
+  assign completion_room =
+      listed_completions != COMPLETIONS_BITS'(SLOTS) &&
+      !(has_ended && listed_completions == COMPLETIONS_BITS'(SLOTS - 1));
+  always_ff @(posedge clock) begin
+    has_ended <= instruction_end && !reset;
+    ended     <= COMPLETION'({scales_issued_now, now + command.loops.depth, words_issued_now});
+  end
   kiln_fifo #(
       .WIDTH(COMPLETION),
       .DEPTH(SLOTS)
   ) completions (
       .clock,
       .reset,
-      .in_valid(instruction_end),
-      .in_ready(completion_room),
-      .in_data(COMPLETION'({scales_issued_now, now + command.loops.depth, words_issued_now})),
+      .in_valid(has_ended),
+      .in_ready(unused_list_room),
+      .in_data(ended),
       .out_valid(completion_valid),
       .out_ready(finish),
       .out_data(completion),
-      .count(unused_completions)
+      .count(listed_completions)
   );
   // Compared modulo 2^16: no counter is ever ahead by half of that.
   logic [15:0] past_deadline, past_words, past_scales;
@@ -1262,6 +1272,8 @@ module kiln_vector_unit #(
       running_block_has_word : assert (!working || there);
       listed_word_waits_alike : assert (!there || listed_earlier == block_earlier);
       next_number_is_known : assert (!instruction_end || next_done == vector_done + 1'b1);
+      ended_finds_room : assert (!has_ended || unused_list_room);
+      ended_joins_in_time : assert (!instruction_end || command.loops.depth > 16'd1);
       leaving_word_is_known :
       assert (!exit_valid || (departure_there && departure.slot == exit_tag.slot));
     end
