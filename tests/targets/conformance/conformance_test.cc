@@ -80,8 +80,15 @@ void CheckTraffic(const Accelerator& accelerator, const Program& program, const 
     read += unit.bytes_read;
     written += unit.bytes_written;
   }
-  EXPECT_GE(counted_read, read) << program.Print();
-  EXPECT_EQ(counted_written, written) << program.Print();
+  if (read == 0 && written == 0) {
+    // Of pipelines, whose units do not count bytes, it is known only that some move.
+    const bool on_host = std::ranges::all_of(program.kernels(), &KernelInfo::on_host);
+    EXPECT_EQ(on_host, counted_read == 0) << program.Print();
+    EXPECT_EQ(on_host, counted_written == 0) << program.Print();
+  } else {
+    EXPECT_GE(counted_read, read) << program.Print();
+    EXPECT_EQ(counted_written, written) << program.Print();
+  }
   for (size_t u = 0; u < trace.units.size(); ++u) {
     int64_t busy = 0;
     for (const KernelTrace& kernel : trace.kernels)
