@@ -73,7 +73,7 @@ std::string_view NameOf(Limit limit) {
 }
 
 std::string LimitText(const KernelLoad& load, const Traffic& traffic) {
-  const std::string name(NameOf(load.limit));
+  std::string name(NameOf(load.limit));
   if (load.limit == Limit::kCompute) {
     return fmt::format("{} ({} {})", name,
                        load.unit.empty() ? "peak" : Shorten(load.unit, kUnitWidth),
