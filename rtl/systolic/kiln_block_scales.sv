@@ -117,6 +117,9 @@ module kiln_block_scales #(
   // The scales of the weights wait for their pass in a queue of {blocks, codes of all columns}.
   localparam int unsigned TILE_SCALES = 1 + ARRAY_COLUMNS * SCALE_BITS;
   logic loaded, loaded_blocks, swap, follows;
+  // The pass of a 1x1 array may begin in the cycle in which its scales come; they pass the queue.
+  logic passes;
+  assign passes = LATENCY == 1 && swap && loaded && !follows;
   logic [ARRAY_COLUMNS*SCALE_BITS-1:0] loaded_codes;
   logic [TILE_SCALES-1:0] following, present;
   always_ff @(posedge clock) begin
@@ -143,7 +146,7 @@ module kiln_block_scales #(
   ) tiles (
       .clock,
       .reset,
-      .in_valid (loaded),
+      .in_valid (loaded && !passes),
       .in_ready (),
       .in_data  ({loaded_blocks, loaded_codes}),
       .out_valid(follows),
@@ -161,7 +164,7 @@ module kiln_block_scales #(
       .out(swap)
   );
   always_ff @(posedge clock) begin
-    if (swap) present <= following;
+    if (swap) present <= passes ? {loaded_blocks, loaded_codes} : following;
   end
 
   for (genvar c = 0; c < ARRAY_COLUMNS; c++) begin : g_column
@@ -191,7 +194,7 @@ module kiln_block_scales #(
 
 `ifndef SYNTHESIS
   always_ff @(posedge clock) begin
-    if (!reset) pass_has_scales : assert (!swap || follows);
+    if (!reset) pass_has_scales : assert (!swap || follows || passes);
   end
 `endif
 endmodule

@@ -75,7 +75,9 @@ StatusOr<AccuracyTable::Row> MeasureReference(const Bench& bench, std::string* n
 // for the accuracy of the table.
 StatusOr<LayerErrors> MeasureLayers(const Bench& bench, const Graph& exact, const Graph& quantised,
                                     const FlowProgress& progress) {
-  const int64_t images = std::min(bench.options.layer_images, bench.images.size());
+  int64_t images = std::min(bench.options.layer_images, bench.images.size());
+  if (const int64_t limit = bench.options.flow.evaluate.limit; limit > 0)
+    images = std::min(images, limit);
   const std::vector<Tensor> inputs = bench.images.MakeBatch(0, images);
   LayerErrorOptions options;
   options.progress = [&progress](int64_t done, int64_t total) { progress("layers", done, total); };

@@ -15,8 +15,8 @@
 //            output of the network in which this layer is quantised and all others are fp32. Of
 //            several outputs, the one with the least SQNR counts.
 //
-// The fp32 network rounds nothing: if a network brings its own quantisation, the fp32 network is the
-// one without it.
+// The fp32 network rounds nothing: if a network brings its own quantisation, the fp32 network is
+// the one without it.
 //
 // A layer is a kernel as families fuse it: a node with the element-wise nodes that follow it (bias,
 // residual, activation; IsInsideKernel). A layer includes the annotated constants that these nodes

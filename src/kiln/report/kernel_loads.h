@@ -1,4 +1,4 @@
-// What bounds each kernel of a run: the machine's units, the bandwidth of a memory port, or waiting.
+// What limits each kernel of a run: the machine's units, a memory port's bandwidth, or waiting.
 #ifndef KILN_REPORT_KERNEL_LOADS_H_
 #define KILN_REPORT_KERNEL_LOADS_H_
 
@@ -14,7 +14,7 @@ namespace kiln {
 enum class Limit : uint8_t {
   kUnknown,
   kCompute,    // a unit that computes is busy in most of the kernel's cycles
-  kBandwidth,  // a memory port is
+  kBandwidth,  // a memory port is busy in most of them
   kLatency,    // neither is: units wait for memory, for each other, or to fill and drain
   kPipeline,   // the kernel is a stage that waits for slower stages of a pipeline
 };
@@ -27,7 +27,8 @@ inline constexpr double kBoundingShare = 0.75;
 // The work and the traffic of a kernel, for the images of the run's trace.
 struct KernelLoad {
   int kernel = 0;  // index into RunReport::kernels
-  // The kernel's own cycles: those of KernelRow or, on machines that pipeline images, between images.
+  // The kernel's own cycles: those of KernelRow or, on machines that pipeline images, between
+  // images.
   double cycles = 0;
   // Two for each multiply-accumulate; of kernels without any, elementary operations.
   double operations = 0;
