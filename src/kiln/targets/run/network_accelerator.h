@@ -13,6 +13,7 @@
 #include "kiln/targets/interface/accelerator.h"
 #include "kiln/targets/interface/program.h"
 #include "kiln/targets/run/host_tail.h"
+#include "kiln/targets/run/own_program.h"
 
 namespace kiln {
 
@@ -65,9 +66,7 @@ class NetworkAccelerator : public Accelerator {
  protected:
   // Returns the program as one of the family. Error: another family has compiled it.
   StatusOr<const OwnProgram*> OwnOf(const Program& program) const {
-    if (const auto* own = dynamic_cast<const OwnProgram*>(&program)) return own;
-    return ErrorAt("", name(), "the program was compiled for another family",
-                   "compile it for this one");
+    return OwnProgramOf<OwnProgram>(*this, program);
   }
 
   const Config config_;

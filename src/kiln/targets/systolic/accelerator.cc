@@ -9,6 +9,7 @@
 #include "kiln/support/check.h"
 #include "kiln/targets/interface/family.h"
 #include "kiln/targets/run/host_tail.h"
+#include "kiln/targets/run/own_program.h"
 #include "kiln/targets/systolic/compile/codegen.h"
 #include "kiln/targets/systolic/compile/lower.h"
 #include "kiln/targets/systolic/config/keys.h"
@@ -174,10 +175,8 @@ StatusOr<std::unique_ptr<Program>> SystolicAccelerator::CompileKnown(
 
 StatusOr<RunResult> SystolicAccelerator::Run(const Program& program, const Batch& batch,
                                              const RunOptions& options) const {
-  const auto* systolic = dynamic_cast<const SystolicProgram*>(&program);
-  if (systolic == nullptr)
-    return ErrorAt("", name(), "the program was compiled for another family",
-                   "compile it for this one");
+  KILN_ASSIGN_OR_RETURN(const SystolicProgram* systolic,
+                        OwnProgramOf<SystolicProgram>(*this, program));
   const auto run = [&]() -> StatusOr<RunResult> {
     switch (options.level) {
       case Level::kFunctional:
@@ -199,10 +198,8 @@ StatusOr<RunResult> SystolicAccelerator::Run(const Program& program, const Batch
 
 Status SystolicAccelerator::EmitRtl(const Program& program, const FolderContent& content,
                                     const std::filesystem::path& folder) const {
-  const auto* systolic = dynamic_cast<const SystolicProgram*>(&program);
-  if (systolic == nullptr)
-    return ErrorAt("", name(), "the program was compiled for another family",
-                   "compile it for this one");
+  KILN_ASSIGN_OR_RETURN(const SystolicProgram* systolic,
+                        OwnProgramOf<SystolicProgram>(*this, program));
   KILN_ASSIGN_OR_RETURN(const hardware::SampleRun sample, RecordSample(*systolic, content.sample));
   return EmitDesign(*systolic, content, sample, folder);
 }
@@ -210,10 +207,8 @@ Status SystolicAccelerator::EmitRtl(const Program& program, const FolderContent&
 StatusOr<Waveform> SystolicAccelerator::RecordDifference(const Program& program, const Batch& batch,
                                                          const RtlOptions& options,
                                                          const std::filesystem::path& file) const {
-  const auto* systolic = dynamic_cast<const SystolicProgram*>(&program);
-  if (systolic == nullptr)
-    return ErrorAt("", name(), "the program was compiled for another family",
-                   "compile it for this one");
+  KILN_ASSIGN_OR_RETURN(const SystolicProgram* systolic,
+                        OwnProgramOf<SystolicProgram>(*this, program));
   return systolic::RecordDifference(*systolic, batch, options, UntimedReason(options).empty(),
                                     file);
 }
@@ -223,18 +218,14 @@ StatusOr<Cost> SystolicAccelerator::EstimateCost(int node_nm) const {
 }
 
 StatusOr<Energy> SystolicAccelerator::EstimateEnergy(const Program& program, int node_nm) const {
-  const auto* systolic = dynamic_cast<const SystolicProgram*>(&program);
-  if (systolic == nullptr)
-    return ErrorAt("", name(), "the program was compiled for another family",
-                   "compile it for this one");
+  KILN_ASSIGN_OR_RETURN(const SystolicProgram* systolic,
+                        OwnProgramOf<SystolicProgram>(*this, program));
   return EnergyOf(CountEvents(systolic->instructions(), config_), config_, node_nm);
 }
 
 StatusOr<Traffic> SystolicAccelerator::EstimateTraffic(const Program& program) const {
-  const auto* systolic = dynamic_cast<const SystolicProgram*>(&program);
-  if (systolic == nullptr)
-    return ErrorAt("", name(), "the program was compiled for another family",
-                   "compile it for this one");
+  KILN_ASSIGN_OR_RETURN(const SystolicProgram* systolic,
+                        OwnProgramOf<SystolicProgram>(*this, program));
   Traffic traffic = TrafficOf(systolic->instructions(), program.kernels().size(), config_);
   // The header that ends a program comes through the port of programs, which is the first.
   for (const Step& step : systolic->steps()) {

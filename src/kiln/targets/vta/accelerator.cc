@@ -7,6 +7,7 @@
 #include "kiln/support/integer.h"
 #include "kiln/targets/interface/family.h"
 #include "kiln/targets/run/host_tail.h"
+#include "kiln/targets/run/own_program.h"
 #include "kiln/targets/vta/compile/codegen.h"
 #include "kiln/targets/vta/compile/fold_rows.h"
 #include "kiln/targets/vta/compile/lower.h"
@@ -81,11 +82,7 @@ StatusOr<std::unique_ptr<Program>> VtaAccelerator::CompileKnown(const Graph& gra
 
 StatusOr<RunResult> VtaAccelerator::Run(const Program& program, const Batch& batch,
                                         const RunOptions& options) const {
-  const auto* compiled = dynamic_cast<const VtaProgram*>(&program);
-  if (compiled == nullptr) {
-    return ErrorAt("", name(), "the program was compiled for another family",
-                   "compile it for this one");
-  }
+  KILN_ASSIGN_OR_RETURN(const VtaProgram* compiled, OwnProgramOf<VtaProgram>(*this, program));
   if (options.level == Level::kReference) {
     return ErrorAt("", name(), "the reference level runs graphs, not programs",
                    "run the network itself at that level");
@@ -96,33 +93,21 @@ StatusOr<RunResult> VtaAccelerator::Run(const Program& program, const Batch& bat
 
 Status VtaAccelerator::EmitRtl(const Program& program, const FolderContent& content,
                                const std::filesystem::path& folder) const {
-  const auto* compiled = dynamic_cast<const VtaProgram*>(&program);
-  if (compiled == nullptr) {
-    return ErrorAt("", name(), "the program was compiled for another family",
-                   "compile it for this one");
-  }
+  KILN_ASSIGN_OR_RETURN(const VtaProgram* compiled, OwnProgramOf<VtaProgram>(*this, program));
   return EmitNetwork(*compiled, content, folder);
 }
 
 StatusOr<Waveform> VtaAccelerator::RecordDifference(const Program& program, const Batch& batch,
                                                     const RtlOptions& options,
                                                     const std::filesystem::path& file) const {
-  const auto* compiled = dynamic_cast<const VtaProgram*>(&program);
-  if (compiled == nullptr) {
-    return ErrorAt("", name(), "the program was compiled for another family",
-                   "compile it for this one");
-  }
+  KILN_ASSIGN_OR_RETURN(const VtaProgram* compiled, OwnProgramOf<VtaProgram>(*this, program));
   return vta::RecordDifference(*compiled, batch, options, UntimedReason(options).empty(), file);
 }
 
 StatusOr<Cost> VtaAccelerator::EstimateCost(int node_nm) const { return CostOf(config_, node_nm); }
 
 StatusOr<Energy> VtaAccelerator::EstimateEnergy(const Program& program, int node_nm) const {
-  const auto* compiled = dynamic_cast<const VtaProgram*>(&program);
-  if (compiled == nullptr) {
-    return ErrorAt("", name(), "the program was compiled for another family",
-                   "compile it for this one");
-  }
+  KILN_ASSIGN_OR_RETURN(const VtaProgram* compiled, OwnProgramOf<VtaProgram>(*this, program));
   Events events;
   for (const Step& step : compiled->parts().steps) {
     if (step.launch.has_value()) CountEvents(step.launch->instructions, config_, &events);
@@ -135,11 +120,7 @@ StatusOr<Energy> VtaAccelerator::EstimateEnergy(const Program& program, int node
 }
 
 StatusOr<Traffic> VtaAccelerator::EstimateTraffic(const Program& program) const {
-  const auto* compiled = dynamic_cast<const VtaProgram*>(&program);
-  if (compiled == nullptr) {
-    return ErrorAt("", name(), "the program was compiled for another family",
-                   "compile it for this one");
-  }
+  KILN_ASSIGN_OR_RETURN(const VtaProgram* compiled, OwnProgramOf<VtaProgram>(*this, program));
   const auto width = static_cast<double>(config_.memory_port_bytes);
   Traffic traffic = Traffic::For({{.name = "reads", .bytes_per_cycle = width},
                                   {.name = "writes", .bytes_per_cycle = width, .writes = true}},
