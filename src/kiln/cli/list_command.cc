@@ -16,6 +16,7 @@
 #include "kiln/passes/pass.h"
 #include "kiln/quantise/recipe_keys.h"
 #include "kiln/report/text.h"
+#include "kiln/support/json_text.h"
 #include "kiln/support/resources.h"
 #include "kiln/targets/registry.h"
 
@@ -191,7 +192,7 @@ std::string KeysJson(const hardware::FamilyKeys& family) {
     if (!key.original.empty()) row["original"] = key.original;
     rows.push_back(std::move(row));
   }
-  return nlohmann::ordered_json{{"family", family.family}, {"keys", rows}}.dump(2) + '\n';
+  return JsonText(nlohmann::ordered_json{{"family", family.family}, {"keys", rows}});
 }
 
 // Lists the keys of recipes.
@@ -212,7 +213,7 @@ std::string RecipeKeysJson() {
                     {"default", key.by_default},
                     {"help", key.help}});
   }
-  return nlohmann::ordered_json{{"keys", rows}}.dump(2) + '\n';
+  return JsonText(nlohmann::ordered_json{{"keys", rows}});
 }
 
 // The accepted arguments and their tables, except for `keys` and `recipe-keys`.

@@ -109,13 +109,18 @@ void ScoreCount::Add(const ScoreCount& other) {
   correct_top_k += other.correct_top_k;
 }
 
-std::vector<Confusion::Pair> Confusion::MostFrequent(size_t most) const {
+std::map<int64_t, int64_t> Confusion::OfLabels() const {
   std::map<int64_t, int64_t> of_label;
   for (const auto& [key, count] : counts) of_label[key.first] += count;
+  return of_label;
+}
+
+std::vector<Confusion::Pair> Confusion::MostFrequent(size_t most) const {
+  const std::map<int64_t, int64_t> of_label = OfLabels();
   std::vector<Pair> pairs;
   for (const auto& [key, count] : counts) {
     if (key.first != key.second)
-      pairs.push_back({key.first, key.second, count, of_label[key.first]});
+      pairs.push_back({key.first, key.second, count, of_label.at(key.first)});
   }
   std::sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) {
     return std::tie(b.count, a.label, a.answer) < std::tie(a.count, b.label, b.answer);

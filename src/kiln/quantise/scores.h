@@ -70,6 +70,8 @@ struct Confusion {
     int64_t of_label = 0;  // places with this label
     friend bool operator==(const Pair&, const Pair&) = default;
   };
+  // Returns the number of places by label.
+  std::map<int64_t, int64_t> OfLabels() const;
   // Returns at most `most` wrong pairs, the most frequent first; equal counts by label and answer.
   std::vector<Pair> MostFrequent(size_t most) const;
   // Returns the number of classes that the counts need: the greatest label or answer, plus 1.

@@ -34,8 +34,7 @@ std::string HeatMap(const Confusion& confusion) {
   const double cell = numbers ? 38 : 18, left = 64, top = 44;
   const double width = left + cell * static_cast<double>(classes) + 8;
   const double height = top + cell * static_cast<double>(classes) + 8;
-  std::map<int64_t, int64_t> of_label;
-  for (const auto& [key, count] : confusion.counts) of_label[key.first] += count;
+  const std::map<int64_t, int64_t> of_label = confusion.OfLabels();
   std::string out = fmt::format(
       R"(<svg viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img">)", width, height);
   out += fmt::format(R"(<text class="faint" x="{}" y="14">given class</text>)", left);
@@ -50,7 +49,7 @@ std::string HeatMap(const Confusion& confusion) {
   for (const auto& [key, count] : confusion.counts) {
     const auto [label, answer] = key;
     if (answer < 0) continue;
-    const double share = static_cast<double>(count) / static_cast<double>(of_label[label]);
+    const double share = static_cast<double>(count) / static_cast<double>(of_label.at(label));
     const double x = left + cell * static_cast<double>(answer);
     const double y = top + cell * static_cast<double>(label);
     out +=
