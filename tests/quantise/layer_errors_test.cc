@@ -97,7 +97,7 @@ TEST(LayerErrors, AreThoseByHand) {
   EXPECT_FALSE(errors->PointsLost(errors->all).has_value()) << "no labels";
 }
 
-// x [1, 2] -> fc (the identity) -> + bias -> relu -> y: one kernel, of which only y is rounded.
+// x [1, 2] -> fc (the identity) -> + bias -> relu -> y: one kernel, which rounds only y.
 TEST(LayerErrors, AKernelIsOneLayerWithItsBias) {
   Graph exact("kernel");
   Value* x = exact.AddInput("x", {ElementType::kFloat32, Shape{1, 2}});

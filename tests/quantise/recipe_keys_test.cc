@@ -1,4 +1,4 @@
-// The table of recipe keys is that of the reader, and docs/recipe-keys.md is made from it.
+// The table of recipe keys has the reader's keys, and docs/recipe-keys.md is made from it.
 #include "kiln/quantise/recipe_keys.h"
 
 #include <fmt/format.h>

@@ -66,7 +66,7 @@ TEST(KernelLoads, TheBusiestUnitOrPortLimitsAKernel) {
   EXPECT_EQ(LimitText(loads[3], traffic), "latency");
 }
 
-// 20,000 multiply-accumulates need 1,250 cycles at the peak, whatever the units say.
+// 20,000 multiply-accumulates need 1,250 cycles at the peak, more than the units say.
 TEST(KernelLoads, ThePeakCountsAsAUnit) {
   RunReport report = LoadReport();
   report.trace->kernels[0].busy_cycles = {100, 0};

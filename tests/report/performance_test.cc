@@ -128,7 +128,7 @@ TEST(Performance, TimesAreAtAClockThatTheModelDoesNotRefute) {
   EXPECT_DOUBLE_EQ(*PerformanceOf(report)->seconds, 0.0016);
   EXPECT_EQ(TimeText(*PerformanceOf(report)), "1.60 ms at 250 MHz, 625 images/s");
   EXPECT_DOUBLE_EQ(nlohmann::json::parse(ToJson(report))["performance"]["at_mhz"], 250);
-  // Without a clock of the design point, that of the whole machine; units alone confirm nothing.
+  // Without a clock of the design point, times are at the whole machine's; units confirm nothing.
   report.machine->clock_mhz = 0;
   EXPECT_FALSE(PerformanceOf(report)->seconds.has_value());
   EXPECT_EQ(TimeText(*PerformanceOf(report)), "");

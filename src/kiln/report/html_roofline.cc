@@ -28,7 +28,7 @@ struct Axis {
   double most() const { return std::pow(10.0, last); }
 };
 
-// Returns an axis that holds all values, of which there is at least one; values are positive.
+// Returns an axis that holds all values. `values` has at least one, and all are positive.
 Axis AxisFor(const std::vector<double>& values, double begin, double end) {
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   Axis axis{.first = static_cast<int>(std::floor(std::log10(*least))),

@@ -37,8 +37,8 @@ std::string PointsText(const LayerErrors& errors, const OutputQuality& quality) 
   return points ? fmt::format("{:.2f}", *points) : "-";
 }
 
-// Returns the name of a layer for people. Of the names that a fused node joins by '+', the first is
-// that of the node that multiplies; a recipe selects the layer by it.
+// Returns the name of a layer for people. A fused node joins names by '+'. The first one names the
+// node that multiplies, and a recipe selects the layer by it.
 std::string ShortName(const LayerError& layer) {
   return layer.name.substr(0, layer.name.find('+', 1));
 }

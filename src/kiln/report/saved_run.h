@@ -38,7 +38,7 @@ struct SavedRun {
 };
 
 // Parses the JSON of a run. `source` names it in messages.
-//   errors  text that is no JSON or no report of a run; a report of another version of the schema;
+//   errors  text that is not JSON or not a run's report; a report of another version of the schema;
 //           keys that are missing or of the wrong type; more kernels than the budget
 StatusOr<SavedRun> ParseSavedRun(std::string_view text, std::string_view source);
 StatusOr<SavedRun> ReadSavedRun(const std::filesystem::path& file);

@@ -295,7 +295,7 @@ Events CountEvents(std::span<const Instruction> instructions, const Config& conf
 }
 
 Traffic TrafficOf(std::span<const Instruction> instructions, size_t kernels, const Config& config) {
-  // The bytes of a port, of which there is one for each kind of data.
+  // A port, and the counts of its bytes. Each kind of data has one port.
   struct Row {
     MemoryPort port;
     std::vector<int64_t Events::*> bytes;

@@ -76,8 +76,8 @@ class NetworkRun final : public ImageMachine {
 // Writes the program to the memory of a new device.
 Status LoadProgram(const ProgramParts& program, Device* device);
 
-// Runs the batch's only image. Its inputs may have other shapes of as many elements. Error: an input
-// of another type or with another number of elements.
+// Runs the batch's only image. Its inputs may have other shapes of as many elements. Error: an
+// input of another type or with another number of elements.
 Status RunImage(const ProgramParts& program, const Batch& batch, NetworkRun* run);
 
 // Returns the transfer of a piece that packs, writes, reads or unpacks a map.
