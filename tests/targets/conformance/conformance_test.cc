@@ -74,7 +74,9 @@ void CheckTraffic(const Accelerator& accelerator, const Program& program, const 
   for (size_t k = 0; k < traffic->bytes.size(); ++k) {
     counted_read += trace.images * traffic->BytesRead(k);
     counted_written += trace.images * traffic->BytesWritten(k);
-    if (program.kernels()[k].on_host()) EXPECT_EQ(traffic->BytesRead(k), 0);
+    if (program.kernels()[k].on_host()) {
+      EXPECT_EQ(traffic->BytesRead(k), 0);
+    }
   }
   for (const UnitTrace& unit : trace.units) {
     read += unit.bytes_read;
