@@ -101,6 +101,16 @@ TEST(LayerSettings, AnEntryWithAWrongConditionNamesIt) {
               HasSubstr("; node '/stem/conv+/stem/norm' has position 0"));
   EXPECT_THAT(ErrorOf(graph, "operator: Conv, position: 1"),
               HasSubstr("; node '/head/fc1' at this position has the operator Gemm or MatMul"));
+  EXPECT_THAT(ErrorOf(graph, "operator: Conv, position: last"),
+              HasSubstr("; node '/head/fc1' at this position has the operator Gemm or MatMul"));
+  EXPECT_THAT(ErrorOf(graph, "match: /stem/*, position: last"),
+              HasSubstr("; the node at this position is '/head/fc1'"));
+  EXPECT_THAT(ErrorOf(graph, "match: /stem/*, operator: Conv, position: 1"),
+              HasSubstr("; node '/stem/conv+/stem/norm' has position 0"));
+  EXPECT_THAT(ErrorOf(graph, "match: /stem/*, operator: Gemm, position: 5"),
+              HasSubstr(" has the operator "));
+  EXPECT_THAT(ErrorOf(graph, "match: /stem/*, position: 5"),
+              HasSubstr("; the network has 2 nodes that multiply and accumulate"));
   EXPECT_THAT(ErrorOf(graph, "position: 2"),
               HasSubstr("; the network has 2 nodes that multiply and accumulate"));
   EXPECT_EQ(ErrorOf(graph, "operator: Softmax"),

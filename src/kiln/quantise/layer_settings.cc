@@ -114,41 +114,49 @@ std::string NearestNode(const std::vector<Selectable>& nodes, const std::string&
   return names[static_cast<size_t>(found - beginnings.begin())];
 }
 
-// Returns what would be right instead of an entry that selects no node.
+// Returns what would be right instead of an entry that selects no node. The conditions are taken in
+// the order name, operator, position; the answer is about the first one that leaves no node.
 std::string RemedyFor(const std::vector<Selectable>& nodes, const LayerRecipe& layer,
                       int64_t count) {
-  // One of several conditions may be the wrong one.
+  std::vector<const Selectable*> named, left;
   for (const Selectable& node : nodes) {
-    if (layer.match.empty() || !MatchesName(layer, node)) continue;
-    if (!MatchesOperator(layer, node)) {
-      return fmt::format("node {} has the operator {}", QuotedExcerpt(node.name),
-                         fmt::join(node.operators, " or "));
-    }
-    return node.position < 0
-               ? fmt::format("node {} does not multiply and accumulate", QuotedExcerpt(node.name))
-               : fmt::format("node {} has position {}", QuotedExcerpt(node.name), node.position);
+    if (!MatchesName(layer, node)) continue;
+    named.push_back(&node);
+    if (MatchesOperator(layer, node)) left.push_back(&node);
   }
-  if (!layer.match.empty()) {
+  if (named.empty()) {
     const std::string nearest = NearestNode(nodes, layer.match);
     const std::string all = "`kiln inspect --shapes` lists all nodes";
     return nearest.empty() ? all
                            : fmt::format("the nearest is {}; {}", QuotedExcerpt(nearest), all);
   }
-  if (layer.position && (layer.position->index < 0 || layer.position->index >= count))
-    return fmt::format("the network has {} nodes that multiply and accumulate", count);
-  if (layer.position) {
-    const auto at = std::find_if(nodes.begin(), nodes.end(), [&](const Selectable& node) {
-      return node.position == layer.position->index;
-    });
-    return fmt::format("node {} at this position has the operator {}", QuotedExcerpt(at->name),
-                       fmt::join(at->operators, " or "));
+  if (left.empty() && !layer.match.empty()) {
+    return fmt::format("node {} has the operator {}", QuotedExcerpt(named[0]->name),
+                       fmt::join(named[0]->operators, " or "));
   }
-  constexpr size_t kListedOperators = 16;
-  std::set<std::string> operators;
-  for (const Selectable& node : nodes)
-    operators.insert(node.operators.begin(), node.operators.end());
-  return fmt::format("one of {}; or `optional: true`, which allows an entry to match nothing",
-                     ListExcerpt(operators, ", ", kListedOperators));
+  if (left.empty() || !layer.position) {
+    constexpr size_t kListedOperators = 16;
+    std::set<std::string> operators;
+    for (const Selectable& node : nodes)
+      operators.insert(node.operators.begin(), node.operators.end());
+    return fmt::format("one of {}; or `optional: true`, which allows an entry to match nothing",
+                       ListExcerpt(operators, ", ", kListedOperators));
+  }
+  const int64_t wanted = layer.position->index < 0 ? count - 1 : layer.position->index;
+  if (wanted < 0 || wanted >= count)
+    return fmt::format("the network has {} nodes that multiply and accumulate", count);
+  if (!layer.match.empty() && left.size() == 1) {
+    const Selectable& only = *left[0];
+    return only.position < 0
+               ? fmt::format("node {} does not multiply and accumulate", QuotedExcerpt(only.name))
+               : fmt::format("node {} has position {}", QuotedExcerpt(only.name), only.position);
+  }
+  const auto at = std::find_if(nodes.begin(), nodes.end(),
+                               [&](const Selectable& node) { return node.position == wanted; });
+  if (MatchesOperator(layer, *at))
+    return fmt::format("the node at this position is {}", QuotedExcerpt(at->name));
+  return fmt::format("node {} at this position has the operator {}", QuotedExcerpt(at->name),
+                     fmt::join(at->operators, " or "));
 }
 
 }  // namespace

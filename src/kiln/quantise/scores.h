@@ -5,6 +5,7 @@
 #define KILN_QUANTISE_SCORES_H_
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -58,8 +59,8 @@ struct ScoreCount {
 // with the highest score (the lowest of several; a NaN ranks lowest), or the class that the output
 // holds.
 struct Confusion {
-  // The answer at a place where all scores are NaN.
-  static constexpr int64_t kNoClass = -1;
+  // The answer at a place where all scores are NaN. No output holds it as a class.
+  static constexpr int64_t kNoClass = std::numeric_limits<int64_t>::min();
   // The number of places by label and answer; pairs that do not occur are absent. Counts with equal
   // label and answer are correct.
   std::map<std::pair<int64_t, int64_t>, int64_t> counts;
