@@ -173,6 +173,18 @@ TEST(AccuracyTable, TextHasALineForEachValueOfALayer) {
   EXPECT_NE(text.find("    0          1     60         6.3 %\n"), std::string::npos) << text;
 }
 
+TEST(AccuracyTable, ResultsThatAreExactOrBetter) {
+  AccuracyTable table = TableWithLayers();
+  LayerErrors& errors = *table.rows[1].layers;
+  errors.all.outputs = {{.signal = 1, .noise = 0}};
+  errors.exact->correct = 1;
+  errors.all.scores->correct = 2;
+  EXPECT_NE(ToText(table).find("With all layers quantised the result is exact and gains 50.00 "
+                               "points of accuracy"),
+            std::string::npos)
+      << ToText(table);
+}
+
 // Noise without signal, an infinite error, and a ratio that rounds to zero from below.
 TEST(AccuracyTable, RatiosThatAreNoneOrNearZero) {
   AccuracyTable table = TableWithLayers();

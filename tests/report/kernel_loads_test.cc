@@ -99,6 +99,16 @@ TEST(KernelLoads, AProgramThatHasNotRunHasBytesOnly) {
   EXPECT_TRUE(KernelLoads(report).empty());
 }
 
+// Five images in twos are three runs of the program.
+TEST(KernelLoads, AProgramOfSeveralImagesMovesWholeRuns) {
+  RunReport report = LoadReport();
+  report.trace->images = 5;
+  report.traffic->images = 2;
+  const std::vector<KernelLoad> loads = KernelLoads(report);
+  EXPECT_EQ(loads[0].bytes_read, 3 * 2160);
+  EXPECT_EQ(loads[0].bytes_written, 3 * 1000);
+}
+
 TEST(KernelLoads, JsonAndTextHaveThem) {
   const nlohmann::json json = nlohmann::json::parse(ToJson(LoadReport()));
   EXPECT_EQ(json["ports"][2]["name"], "results");

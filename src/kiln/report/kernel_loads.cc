@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kiln/report/text.h"
+#include "kiln/support/integer.h"
 
 namespace kiln {
 namespace {
@@ -93,6 +94,7 @@ std::vector<KernelLoad> KernelLoads(const RunReport& report) {
   const std::vector<KernelRow> rows = KernelRows(report);
   const double peak = report.machine.has_value() ? report.machine->peak_macs_per_cycle : 0;
   const int64_t images = report.trace.has_value() ? report.trace->images : 1;
+  const int64_t times = CeilDivide(images, report.traffic->images);  // that the program runs
   for (size_t k = 0; k < report.kernels.size(); ++k) {
     const KernelInfo& kernel = report.kernels[k];
     KernelLoad& load = loads.emplace_back();
@@ -103,9 +105,9 @@ std::vector<KernelLoad> KernelLoads(const RunReport& report) {
     double port_cycles = 0;
     if (k < report.traffic->bytes.size()) {
       std::vector<int64_t> bytes = report.traffic->bytes[k];
-      for (int64_t& count : bytes) count *= images;
-      load.bytes_read = images * report.traffic->BytesRead(k);
-      load.bytes_written = images * report.traffic->BytesWritten(k);
+      for (int64_t& count : bytes) count *= times;
+      load.bytes_read = times * report.traffic->BytesRead(k);
+      load.bytes_written = times * report.traffic->BytesWritten(k);
       port_cycles = LoadPort(*report.traffic, bytes, &load);
     }
     if (rows.empty() || kernel.on_host()) continue;

@@ -65,10 +65,13 @@ std::vector<std::vector<std::string>> LayerRows(const LayerErrors& errors) {
 
 // Returns a sentence with the result of the whole network and the layers that it loses most by.
 std::string LayerSummary(const LayerErrors& errors) {
-  std::string text =
-      fmt::format("With all layers quantised the result has {}", Decibels(errors.all));
-  if (const std::optional<double> points = errors.PointsLost(errors.all))
-    text += fmt::format(" and loses {:.2f} points of accuracy", *points);
+  const std::string ratio = Decibels(errors.all);
+  std::string text = fmt::format("With all layers quantised the result {} {}",
+                                 ratio == "exact" ? "is" : "has", ratio);
+  if (const std::optional<double> points = errors.PointsLost(errors.all)) {
+    text += fmt::format(" and {} {:.2f} points of accuracy", *points < 0 ? "gains" : "loses",
+                        std::abs(*points));
+  }
   std::vector<std::string> names;
   for (const size_t i : errors.MostSensitive(3)) {
     names.push_back(

@@ -119,7 +119,7 @@ struct RunReport {
   std::vector<KernelInfo> kernels;  // the program's kernels in order
   int64_t constant_bytes = 0, activation_bytes = 0;
   int64_t interval_cycles = 0;     // Program::interval_cycles
-  std::optional<Traffic> traffic;  // of one image; absent if the family does not count it
+  std::optional<Traffic> traffic;  // absent if the family does not count it
   std::optional<Trace> trace;      // of the first image, or of the images that run at once with it
   std::vector<std::string> notes;
 };

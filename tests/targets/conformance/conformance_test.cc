@@ -61,8 +61,8 @@ double RelativeError(const std::vector<Tensor>& got, const std::vector<Tensor>& 
 }
 
 // The bytes that a family counts from the program include those that the units of the cycle level
-// read (some machines fetch instructions or scales outside of their units) and are those that the
-// units write. The cycles in which a unit works on the kernels are the unit's busy cycles.
+// read (some machines fetch instructions or scales outside of their units) and, without scales, are
+// those that the units write. The cycles in which a unit works on the kernels are the unit's busy cycles.
 void CheckTraffic(const Accelerator& accelerator, const Program& program, const Trace& trace) {
   const auto traffic = accelerator.EstimateTraffic(program);
   if (!traffic.ok()) {
@@ -71,9 +71,13 @@ void CheckTraffic(const Accelerator& accelerator, const Program& program, const 
   }
   ASSERT_EQ(traffic->bytes.size(), program.kernels().size());
   int64_t counted_read = 0, counted_written = 0, read = 0, written = 0;
+  const int64_t times = (trace.images + traffic->images - 1) / traffic->images;
   for (size_t k = 0; k < traffic->bytes.size(); ++k) {
-    counted_read += trace.images * traffic->BytesRead(k);
-    counted_written += trace.images * traffic->BytesWritten(k);
+    counted_read += times * traffic->BytesRead(k);
+    for (size_t p = 0; p < traffic->ports.size(); ++p) {
+      const MemoryPort& port = traffic->ports[p];
+      if (port.writes && !port.moves_scales) counted_written += times * traffic->bytes[k][p];
+    }
     if (program.kernels()[k].on_host()) {
       EXPECT_EQ(traffic->BytesRead(k), 0);
     }

@@ -91,7 +91,7 @@ TEST(SystolicObjective, ClosedFormsOfTilingsAreTheReportsCounts) {
       ASSERT_NEAR(expense.picojoules, picojoules, picojoules * 1e-12) << Print(instruction, config);
       ++tilings_seen;
       packings.insert(tiling.packing);
-      scales = scales || events.scale_bytes > 0;
+      scales = scales || events.scale_bytes() > 0;
       several_blocks = several_blocks || GeometryOf(instruction, config).blocks > 1;
       batches = batches || instruction.convolution.batch > 1;
     }

@@ -16,19 +16,21 @@ struct MemoryPort {
   std::string name;            // "weights", "results"
   double bytes_per_cycle = 0;  // at most
   bool writes = false;         // to memory; otherwise it reads
+  bool moves_scales = false;   // of blocks; traces do not count their bytes
 };
 
-// The traffic of a program for one image.
+// The traffic of a program.
 struct Traffic {
   std::vector<MemoryPort> ports;
+  int64_t images = 1;  // that the program computes at once; the bytes are for all of them
   // Bytes by kernel of the program and port; 0 for kernels on the host.
   std::vector<std::vector<int64_t>> bytes;
 
   // Creates a table without bytes for a program of `kernels` kernels.
   static Traffic For(std::vector<MemoryPort> ports, size_t kernels) {
     const size_t count = ports.size();
-    return {std::move(ports),
-            std::vector<std::vector<int64_t>>(kernels, std::vector<int64_t>(count, 0))};
+    return {.ports = std::move(ports),
+            .bytes = std::vector<std::vector<int64_t>>(kernels, std::vector<int64_t>(count, 0))};
   }
   // Return the bytes that a kernel reads from memory and writes to it.
   int64_t BytesRead(size_t kernel) const { return Sum(kernel, false); }

@@ -125,14 +125,13 @@ StatusOr<Traffic> VtaAccelerator::EstimateTraffic(const Program& program) const 
   Traffic traffic = Traffic::For({{.name = "reads", .bytes_per_cycle = width},
                                   {.name = "writes", .bytes_per_cycle = width, .writes = true}},
                                  program.kernels().size());
+  traffic.images = compiled->parts().images_at_once;
   const std::vector<Step>& steps = compiled->parts().steps;
   for (size_t k = 0; k < steps.size(); ++k) {
     if (!steps[k].launch.has_value()) continue;
     Events events;
     CountEvents(steps[k].launch->instructions, config_, &events);
-    const int64_t images = compiled->parts().images_at_once;
-    traffic.bytes[k] = {CeilDivide(events.bytes_read(), images),
-                        CeilDivide(events.output_bytes, images)};
+    traffic.bytes[k] = {events.bytes_read(), events.output_bytes};
   }
   return traffic;
 }

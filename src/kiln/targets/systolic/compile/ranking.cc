@@ -75,7 +75,7 @@ class Fetches {
     events_.input_buffer.written = times * geometry_.groups * y.places * x.places * word;
     events_.input_bytes = inside * conv_.channels * bytes;
     if (conv_.input_scales.present)
-      events_.scale_bytes += inside * geometry_.groups * config_.scale_format.bytes();
+      events_.input_scale_bytes += inside * geometry_.groups * config_.scale_format.bytes();
   }
 
   void Weights() {
@@ -101,7 +101,7 @@ class Fetches {
     if (!conv_.weight_scales.present) return;
     const int64_t scales = tiled ? row_tiles * column_tiles * columns
                                  : CeilDivide(rows, config_.array_rows) * conv_.out_channels;
-    events_.scale_bytes += times * scales * config_.scale_format.bytes();
+    events_.weight_scale_bytes += times * scales * config_.scale_format.bytes();
   }
 
   // A block's parameters are kept until a visit to another block, or to another batch with
@@ -137,7 +137,7 @@ class Fetches {
           }
         }
       }
-      events_.scale_bytes += conv_.batch * blocks * config_.scale_format.bytes();
+      events_.operand_scale_bytes += conv_.batch * blocks * config_.scale_format.bytes();
     }
   }
 

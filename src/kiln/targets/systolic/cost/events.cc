@@ -128,7 +128,7 @@ class Counter {
                              InsidePlaces(geometry.x, visit.x, visit.width, conv.width);
       events_.input_bytes += inside * pixel_bytes;
       if (conv.input_scales.present)
-        events_.scale_bytes += inside * geometry.groups * config_.scale_format.bytes();
+        events_.input_scale_bytes += inside * geometry.groups * config_.scale_format.bytes();
       return;
     }
     // All row tiles together hold every tap of every output once.
@@ -155,7 +155,7 @@ class Counter {
     if (!conv.weight_scales.present) return;
     const int64_t row_tiles = tiled ? tiles * config_.array_columns
                                     : CeilDivide(valid_rows, config_.array_rows) * valid_columns;
-    events_.scale_bytes += row_tiles * config_.scale_format.bytes();
+    events_.weight_scale_bytes += row_tiles * config_.scale_format.bytes();
   }
 
   void Depthwise(const Instruction& in, const Geometry& geometry, const Visit& visit) {
@@ -201,7 +201,7 @@ class Counter {
     if (program.passes[0].to_memory && program.output.blocks.present) {
       // A block of columns consists of whole scale blocks, except for the last one.
       const int64_t blocks = CeilDivide(elements / pixels, config_.block_size);
-      events_.scale_bytes += pixels * blocks * config_.scale_format.bytes();
+      events_.output_scale_bytes += pixels * blocks * config_.scale_format.bytes();
     }
   }
 
@@ -216,7 +216,7 @@ class Counter {
       if (p == 0 && program.window.combine != Combine::kNone) PoolingWindow(program, words);
       if (pass.source == Source::kRowBuffer) events_.row_buffer.read += WordBits(rows * words);
       if (pass.to_memory && program.output.blocks.present) {
-        events_.scale_bytes +=
+        events_.output_scale_bytes +=
             rows * CeilDivide(program.length, config_.block_size) * config_.scale_format.bytes();
       }
       if (pass.reduce == Reduce::kNone) continue;
@@ -260,7 +260,7 @@ class Counter {
     events_.operand_bytes += elements * BytesOf(stream.element, config_);
     if (!IsFloat(stream.element)) Operate(LaneOperation::kMultiply, elements);
     if (stream.blocks.present) {
-      events_.scale_bytes +=
+      events_.operand_scale_bytes +=
           CeilDivide(elements, config_.block_size) * config_.scale_format.bytes();
     }
   }
@@ -319,9 +319,16 @@ Traffic TrafficOf(std::span<const Instruction> instructions, size_t kernels, con
   }
   if (config.block_size > 0) {
     // Beside each data port is one that moves a scale per cycle.
-    constexpr int kScalePorts = 4;
-    rows.push_back({{"scales", static_cast<double>(kScalePorts) * config.scale_format.bytes()},
-                    {&Events::scale_bytes}});
+    const auto add = [&](const char* name, int64_t Events::* part, bool writes) {
+      const auto width = static_cast<double>(config.scale_format.bytes());
+      rows.push_back(
+          {{.name = name, .bytes_per_cycle = width, .writes = writes, .moves_scales = true},
+           {part}});
+    };
+    add("scales of inputs", &Events::input_scale_bytes, false);
+    add("scales of weights", &Events::weight_scale_bytes, false);
+    add("scales of operands", &Events::operand_scale_bytes, false);
+    add("scales of results", &Events::output_scale_bytes, true);
   }
   std::vector<MemoryPort> ports;
   for (const Row& row : rows) ports.push_back(row.port);

@@ -53,15 +53,19 @@ struct Events {
   int64_t lane_register_bits = 0;  // bits of values, once for each register that they pass
 
   // Outer memory: requested bytes by unit, as in Trace::units; the other bytes of beats are not
-  // counted. scale_bytes are the block scales of all units, which traces do not count.
+  // counted. The bytes of block scales are counted apart; traces do not count them.
   int64_t input_bytes = 0, weight_bytes = 0, parameter_bytes = 0, operand_bytes = 0,
           output_bytes = 0;
-  int64_t scale_bytes = 0;
+  int64_t input_scale_bytes = 0, weight_scale_bytes = 0, operand_scale_bytes = 0,
+          output_scale_bytes = 0;
   int64_t program_bytes = 0;
 
+  int64_t scale_bytes() const {
+    return input_scale_bytes + weight_scale_bytes + operand_scale_bytes + output_scale_bytes;
+  }
   int64_t bytes() const {
     return input_bytes + weight_bytes + parameter_bytes + operand_bytes + output_bytes +
-           scale_bytes + program_bytes;
+           scale_bytes() + program_bytes;
   }
   int64_t operations(LaneOperation operation) const {
     return lane_operations[static_cast<size_t>(operation)];
