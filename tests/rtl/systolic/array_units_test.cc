@@ -10,6 +10,7 @@
 #include "Varray_sequencer_4x4.h"
 #include "Varray_sequencer_8x2.h"
 #include "Vblock_scales.h"
+#include "Vblock_scales_1x1.h"
 #include "Vweight_loader_4.h"
 #include "Vweight_loader_8.h"
 #include "tests/rtl/support.h"
@@ -449,10 +450,22 @@ TEST(ArrayUnits, ArraySequencerInItsCycles) {
   EXPECT_EQ(dones, (std::vector<int64_t>{at - 1 + 4 + 4}));
 }
 
-// ---- Block scales: E8M0, an array of 4x4 that is loaded two rows a cycle.
+// ---- Block scales: E8M0.
 
-TEST(ArrayUnits, BlockScales) {
-  constexpr size_t kRows = 4, kColumns = 4, kLoadCycles = 2, kWords = 9, kTiles = 5;
+// Returns a column's product.
+template <size_t kColumns, typename Port>
+uint32_t ProductOf(const Port& products, size_t column) {
+  if constexpr (kColumns == 1) {
+    return products;
+  } else {
+    return products[column];
+  }
+}
+
+// Drives scales of an array whose tiles are loaded in `kLoadCycles` cycles, at random.
+template <typename Model, size_t kRows, size_t kColumns, int kLoadCycles>
+void DriveBlockScales() {
+  constexpr size_t kWords = 9, kTiles = 5;
   const Format format = *FindFormat("e8m0");
   struct InputScale {
     bool one;
@@ -464,8 +477,8 @@ TEST(ArrayUnits, BlockScales) {
   };
   using Products = std::array<uint32_t, kColumns>;
   int products_seen = 0;
-  for (uint64_t seed = 1; seed <= 6 && !HasFatalFailure(); ++seed) {
-    Simulation<Vblock_scales> scales(seed);
+  for (uint64_t seed = 1; seed <= 6 && !testing::Test::HasFatalFailure(); ++seed) {
+    Simulation<Model> scales(seed);
     Random random(seed);
     Stalls loads = StallsOf(seed, 1), passes = StallsOf(seed, 2);
     std::array<std::array<std::optional<InputScale>, kWords>, 2> inputs;
@@ -540,7 +553,7 @@ TEST(ArrayUnits, BlockScales) {
 
       if (expected.front().has_value()) {
         for (size_t c = 0; c < kColumns; ++c) {
-          const float product = std::bit_cast<float>(static_cast<uint32_t>(scales->products[c]));
+          const auto product = std::bit_cast<float>(ProductOf<kColumns>(scales->products, c));
           ASSERT_EQ(BitsOf(product), (*expected.front())[c])
               << "cycle " << cycle << ", column " << c;
         }
@@ -574,6 +587,12 @@ TEST(ArrayUnits, BlockScales) {
   }
   EXPECT_GT(products_seen, 5'000);
 }
+
+// An array of 4x4 that is loaded two rows a cycle.
+TEST(ArrayUnits, BlockScales) { DriveBlockScales<Vblock_scales, 4, 4, 2>(); }
+
+// The pass of a 1x1 array may begin when its tile has just been loaded.
+TEST(ArrayUnits, BlockScalesOfOneElement) { DriveBlockScales<Vblock_scales_1x1, 1, 1, 1>(); }
 
 }  // namespace
 }  // namespace kiln::rtl
