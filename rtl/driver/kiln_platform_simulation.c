@@ -66,6 +66,22 @@ static void request(kiln_device* device, uint64_t command, const uint64_t* numbe
   receive_bytes(device, answer, answer_size);
 }
 
+/* The simulation's program is FOLDER/build/NAME, and the machine's memories are filled from files
+ * whose names are relative to FOLDER. Enters FOLDER and returns "build/NAME". */
+static const char* enter_folder(const char* program) {
+  char folder[4096];
+  size_t end = strlen(program);
+  int slashes = 0;
+  while (end > 0 && slashes < 2) slashes += program[--end] == '/';
+  if (slashes < 2) return program;
+  if (end == 0) end = 1; /* the root's own name */
+  if (end >= sizeof folder) return program;
+  memcpy(folder, program, end);
+  folder[end] = '\0';
+  if (chdir(folder) != 0) return program;
+  return program + end + (program[end] == '/');
+}
+
 int kiln_open(kiln_device* device, const char* where, uint64_t memory_bytes) {
   const char* program = where != NULL ? where : "../build/simulate";
   int to[2], from[2];
@@ -83,6 +99,7 @@ int kiln_open(kiln_device* device, const char* where, uint64_t memory_bytes) {
     close(to[1]);
     close(from[0]);
     close(from[1]);
+    program = enter_folder(program);
     execl(program, program, "--serve", (char*)NULL);
     perror(program);
     _exit(127);

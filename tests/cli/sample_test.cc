@@ -1,18 +1,21 @@
 // Tests of the sample in emitted folders, for the smallest design point of each family: `make sim`
-// ends in PASS, and after a change of the expected bytes in the element that differs. make runs in
-// the folder as a user of the folder runs it: it builds the simulation from the emitted files
-// alone.
+// ends in PASS, and after a change of the expected bytes in the element that differs; the driver in
+// C runs the sample on the simulated machine. make runs in the folder as a user of the folder runs
+// it: it builds the simulation from the emitted files alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "kiln/cli/application.h"
+#include "kiln/hardware/stream_memory.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
 #include "tests/cli/call.h"
+#include "tests/targets/register_checks.h"
 
 namespace kiln::cli {
 namespace {
@@ -62,6 +65,20 @@ constexpr char kTwoLayers[] = R"(graph "small" {
 }
 )";
 
+constexpr char kTwoInputs[] = R"(graph "small" {
+  input %image : f32[1x2x4x4]
+  input %other : f32[1x3x4x4]
+  const %w : f32[2x2x1x1] = [1, -2, 3, 4]
+  const %v : f32[2x3x1x1] = [1, -2, 3, 4, 2, 1]
+  %y = conv %image, %w {kernel_shape=[1, 1]} : f32[1x2x4x4]
+  %x = conv %other, %v {kernel_shape=[1, 1]} : f32[1x2x4x4]
+  %z = add %y, %x : f32[1x2x4x4]
+  %r = relu %z : f32[1x2x4x4]
+  output %r
+  output %y
+}
+)";
+
 class EmittedSample : public testing::Test {
  protected:
   void SetUp() override {
@@ -69,21 +86,27 @@ class EmittedSample : public testing::Test {
   }
   std::string Path(const std::string& name) const { return (folder_.path() / name).string(); }
 
-  // Runs make in the emitted folder. Returns what it printed; `passes` says whether it exits with
-  // 0.
-  std::string Make(const std::string& target, bool* passes) const {
+  // Runs make in a folder of the emission. Returns what it printed; `passes` says whether it exits
+  // with 0.
+  std::string Make(const std::string& target, bool* passes, const std::string& folder = "design",
+                   const std::string& setting = "KILN_QUICK_BUILD=1") const {
     const fs::path log = Path("make.log");
     *passes =
-        RunProgram({"make", "-s", "-C", Path("design"), target, "KILN_QUICK_BUILD=1"}, log).ok();
+        RunProgram({"make", "-s", "-C", Path(folder), target, "KILN_QUICK_BUILD=1", setting}, log)
+            .ok();
     return ReadFile(log).value_or("");
   }
 
-  // Emits a network for a design point and simulates it, then with another expected byte.
-  void Check(const std::string& point, const std::string& network = kRectified) const {
+  void Emit(const std::string& point, const std::string& network) const {
     ASSERT_TRUE(WriteFile(folder_.path() / "net.kir", network).ok());
     const Outcome compiled =
         Call({"compile", Path("net.kir"), "--on", point, "--emit", Path("design")});
     ASSERT_EQ(compiled.code, kExitOk) << compiled.err;
+  }
+
+  // Emits a network for a design point and simulates it, then with another expected byte.
+  void Check(const std::string& point, const std::string& network = kRectified) const {
+    Emit(point, network);
     CheckReadme();
     bool passes = false;
     const std::string right = Make("sim", &passes);
@@ -104,6 +127,31 @@ class EmittedSample : public testing::Test {
                               ": expected -?[0-9a-fx]+, found -?[0-9a-fx]+"));
     EXPECT_THAT(wrong, HasSubstr("FAIL\n"));
     EXPECT_THAT(wrong, testing::Not(HasSubstr("PASS")));
+  }
+
+  // Runs the driver's example, which compares the memory with the bytes of the functional level.
+  void CheckDriver(const std::string& folder) const {
+    bool passes = false;
+    const std::string driven = Make("sim", &passes, folder + "/driver");
+    EXPECT_TRUE(passes) << driven;
+    EXPECT_THAT(driven, ContainsRegex("PASS: [1-9][0-9]* bytes are as the functional level"));
+  }
+
+  // Checks a stream machine behind memory: its sample without and with stalls on every channel, the
+  // addresses of its registers, and its driver.
+  void CheckSoc(const std::vector<std::string>& in, const std::vector<std::string>& out) const {
+    const std::string soc = "design/soc";
+    bool passes = false;
+    const std::string right = Make("sim", &passes, soc);
+    EXPECT_TRUE(passes) << right;
+    EXPECT_THAT(right, ContainsRegex("PASS: [1-9][0-9]* elements of [1-9][0-9]* tensors"));
+    const std::string stalled =
+        Make("sim", &passes, soc, "ARGUMENTS=--sample sample --stalls 0.4 --seed 7");
+    EXPECT_TRUE(passes) << stalled;
+    EXPECT_THAT(stalled, HasSubstr("PASS"));
+    EXPECT_NE(right, stalled) << "stalls take cycles";
+    CheckDriver(soc);
+    hardware::ExpectAnsweredAddresses(hardware::StreamRegisters(in, out), Path(soc));
   }
 
   // Streams in which the machine sends nothing have no file.
@@ -139,16 +187,44 @@ class EmittedSample : public testing::Test {
   const TemporaryFolder folder_ = *TemporaryFolder::Create("kiln-sample");
 };
 
-TEST_F(EmittedSample, SystolicPassesAndFindsADifference) { Check(Path("tiny.yaml")); }
+TEST_F(EmittedSample, SystolicPassesAndFindsADifference) {
+  Check(Path("tiny.yaml"));
+  EXPECT_FALSE(fs::exists(Path("design/soc"))) << "it has memory ports of its own";
+}
+TEST_F(EmittedSample, SystolicRunsByItsDriver) {
+  Emit(Path("tiny.yaml"), kTwoLayers);
+  CheckDriver("design");
+}
 TEST_F(EmittedSample, VtaPassesAndFindsADifference) {
   Check("tests/targets/conformance/vta-tiny.yaml");
 }
+TEST_F(EmittedSample, VtaRunsByItsDriver) {
+  Emit("tests/targets/conformance/vta-tiny.yaml", kTwoLayers);
+  CheckDriver("design");
+}
 TEST_F(EmittedSample, CgraPassesAndFindsADifference) { Check("accelerators/se-4.yaml"); }
+TEST_F(EmittedSample, CgraRunsByItsDriver) {
+  Emit("accelerators/se-4.yaml", kRectified);
+  CheckSoc({"in"}, {"out"});
+}
 TEST_F(EmittedSample, BinaryPassesAndFindsADifference) {
   Check("accelerators/binary-small.yaml", kTwoLayers);
 }
+TEST_F(EmittedSample, BinaryRunsByItsDriver) {
+  Emit("accelerators/binary-small.yaml", kTwoLayers);
+  CheckSoc({"in"}, {"out0", "out1"});
+}
 TEST_F(EmittedSample, DataflowPassesAndFindsADifference) {
   Check("accelerators/dataflow-small.yaml");
+}
+TEST_F(EmittedSample, DataflowRunsByItsDriver) {
+  Emit("accelerators/dataflow-small.yaml", kRectified);
+  CheckSoc({"in0"}, {"out0"});
+}
+
+TEST_F(EmittedSample, DataflowOfTwoInputsRunsByItsDriver) {
+  Emit("accelerators/dataflow-small.yaml", kTwoInputs);
+  CheckSoc({"in0", "in1"}, {"out0", "out1"});
 }
 
 }  // namespace

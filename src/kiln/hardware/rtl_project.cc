@@ -16,6 +16,7 @@
 #include "kiln/hardware/folder_lock.h"
 #include "kiln/hardware/gate_level.h"
 #include "kiln/hardware/sample_run.h"
+#include "kiln/hardware/stream_memory.h"
 #include "kiln/hardware/synthesis_flow.h"
 #include "kiln/hardware/verilog_text.h"
 #include "kiln/support/budgets.h"
@@ -164,6 +165,8 @@ void SetTop(const TopModule& top, RtlProject* project) {
   project->top = top.name;
   project->top_text += SystemVerilogOf(top);
   project->buses = top.buses;
+  project->other_ports = top.ports;
+  project->other_ports.insert(project->other_ports.end(), top.observed.begin(), top.observed.end());
 }
 
 void AddSample(const SampleRun& sample, const std::string& before, RtlProject* project) {
@@ -310,6 +313,7 @@ StatusOr<ProjectFiles> FilesOf(const RtlProject& project) {
   if (project.guide.has_value()) {
     std::vector<std::string> names = {kReadme, kEmitted};
     for (const auto& [name, text] : files) names.push_back(name);
+    if (project.soc != nullptr) names.push_back(fmt::format("{}/", kSocFolder));
     files.emplace_back(kReadme, ReadmeOf(*project.guide, project.top, project.buses, names));
   }
   return files;
@@ -328,6 +332,7 @@ Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
     if (const fs::path part = fs::path(name).parent_path(); !part.empty()) parts.insert(part);
   }
   KILN_RETURN_IF_ERROR(CheckNoLink(folder, kEmitted));
+  KILN_RETURN_IF_ERROR(CheckNoLink(folder, kSocFolder));
   for (const fs::path& part : parts) KILN_RETURN_IF_ERROR(CheckNoLink(folder, part.string()));
   std::error_code error;
   for (const fs::path& part : parts) {
@@ -342,7 +347,10 @@ Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
   // The list is written before the files, so that an interrupted emission can be cleaned up.
   KILN_RETURN_IF_ERROR(ListEmitted(folder, names));
   for (const auto& [name, text] : texts) KILN_RETURN_IF_ERROR(WriteBelow(folder, name, text));
-  return OkStatus();
+  const fs::path soc = folder / kSocFolder;
+  if (project.soc != nullptr) return WriteRtlProject(*project.soc, soc);
+  // An earlier emission may have written one.
+  return CheckRtlFolder(soc).ok() ? RemoveOthers(soc, {}) : OkStatus();
 }
 
 Status AddToRtlProject(const fs::path& folder, const std::string& name, const std::string& text) {

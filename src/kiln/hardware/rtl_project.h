@@ -4,6 +4,7 @@
 #define KILN_HARDWARE_RTL_PROJECT_H_
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,8 +35,11 @@ struct RtlProject {
   std::string simulation_arguments;                         // arguments of `make sim`
   std::vector<std::pair<std::string, std::string>> others;  // name and text: images, headers
   std::vector<Bus> buses;                                   // of the top, for README.md
+  std::vector<Signal> other_ports = {};                     // of the top
   // README.md is written from this guide. A project without one has no README.md.
   std::optional<DesignGuide> guide;
+  // The same machine behind memory (stream_memory.h), a project of its own in the folder soc/.
+  std::shared_ptr<const RtlProject> soc = nullptr;
 };
 
 // Sets the top of a project, with its text and its buses.

@@ -83,7 +83,9 @@ void SampleRun::Expect(const PlacedTensor& tensor, std::span<const uint8_t> byte
                    .name = SampleName(tensor.name),
                    .address = tensor.base,
                    .offset = SizeOf(expected_, stream),
-                   .bytes = static_cast<size_t>(size)});
+                   .bytes = static_cast<size_t>(size),
+                   .tensor = tensor,
+                   .stream = stream});
   steps_ += fmt::format("expect {} {} {} {} {} {}", stream, SizeOf(expected_, stream), tensor.base,
                         tensor.bits,
                         !tensor.is_number  ? 'x'

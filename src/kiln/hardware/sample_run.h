@@ -69,15 +69,21 @@ class SampleRun {
   // byte at tensor.base and has at least tensor.bytes() bytes.
   void Expect(const PlacedTensor& tensor, std::span<const uint8_t> bytes, size_t stream = 0);
 
-  // A step of a machine with memory: bytes to write or to expect in memory, or words to run with.
+  // A step: bytes to write to memory, words to run with, or bytes to expect in memory or in a
+  // stream.
   struct Step {
     enum class Kind { kWrite, kRun, kExpect } kind = Kind::kWrite;
     std::string name = {};  // of the expected tensor
     uint64_t address = 0;
-    size_t offset = 0, bytes = 0;  // in the file input0.bin or expected0.bin
+    size_t offset = 0, bytes = 0;  // in the file input0.bin or expectedN.bin
     std::vector<uint64_t> words = {};
+    PlacedTensor tensor = {};  // that is expected
+    size_t stream = 0;         // N
   };
   const std::vector<Step>& steps() const { return list_; }
+  // Return the bytes of the files inputN.bin and expectedN.bin; none if there is no such file.
+  std::string_view InputOf(size_t stream) const { return FileOf(inputs_, stream); }
+  std::string_view ExpectedOf(size_t stream) const { return FileOf(expected_, stream); }
 
   bool empty() const { return steps_.empty(); }
   // Returns the bytes of all files so far.
@@ -87,6 +93,10 @@ class SampleRun {
   std::vector<std::pair<std::string, std::string>> Files() const;
 
  private:
+  static std::string_view FileOf(const std::vector<std::string>& files, size_t number) {
+    return number < files.size() ? std::string_view(files[number]) : std::string_view();
+  }
+
   std::string steps_;
   std::vector<Step> list_;
   std::vector<std::string> inputs_, expected_;

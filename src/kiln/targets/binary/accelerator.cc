@@ -3,6 +3,7 @@
 // family.
 
 #include "kiln/targets/binary/accelerator.h"
+#include "kiln/hardware/stream_memory.h"
 
 #include <memory>
 #include <span>
@@ -50,13 +51,14 @@ NamedRecipe BinaryAccelerator::OwnRecipe() const {
 namespace {
 
 // Records launches at the functional level until the sample has kMostSampleBytes bytes, at least
-// one. Sets `beats` to the beats that the machine sends.
-StatusOr<hardware::SampleRun> RecordSample(const NetworkProgram& program, const Batch& batch,
-                                           int64_t* beats, int64_t* launches) {
-  hardware::SampleRun sample;
-  if (batch.inputs.empty()) return sample;
+// one. The streams out are the stages.
+StatusOr<hardware::StreamSample> RecordSample(const NetworkProgram& program, const Batch& batch,
+                                              int stages, int64_t* launches) {
+  hardware::StreamSample streams;
+  hardware::SampleRun& sample = streams.run;
+  streams.beats.assign(static_cast<size_t>(stages), 0);
+  if (batch.inputs.empty()) return streams;
   sample.Split();
-  std::vector<int64_t> received;  // by stage: bytes of the launches before
   const auto record = [&](size_t kernel, const BlockProgram& block,
                           std::span<const int32_t> records, const StageResults& results) {
     std::vector<uint8_t> stream;
@@ -68,7 +70,6 @@ StatusOr<hardware::SampleRun> RecordSample(const NetworkProgram& program, const 
     for (size_t i = 0; i < block.stages.size(); ++i) {
       const StageProgram& s = block.stages[i];
       if (!s.emits) continue;
-      if (received.size() <= i) received.resize(i + 1, 0);
       const auto stage = static_cast<int>(i);
       const int64_t columns = block.config.columns(stage), pixel = 8 * beat * s.list;
       std::vector<uint8_t> out;
@@ -77,16 +78,15 @@ StatusOr<hardware::SampleRun> RecordSample(const NetworkProgram& program, const 
                      std::span(results[i]).subspan(at, static_cast<size_t>(columns)), &out);
       }
       sample.Expect({.name = program.kernels()[kernel].name,
-                     .base = static_cast<uint64_t>(received[i]),
+                     .base = streams.beats[i] * static_cast<uint64_t>(beat),
                      .bits = static_cast<int>(bits),
                      .is_signed = s.low < 0,
                      .axes = {{"y", {{s.out_height, pixel * s.out_width}}},
                               {"x", {{s.out_width, pixel}}},
                               {"channel", {{columns, bits}, {s.list, 8 * beat}}}}},
                     out, i);
-      received[i] += std::ssize(out);
+      streams.beats[i] += out.size() / static_cast<size_t>(beat);
     }
-    *beats += BeatsOut(block);
     ++*launches;
     return true;
   };
@@ -102,7 +102,7 @@ StatusOr<hardware::SampleRun> RecordSample(const NetworkProgram& program, const 
                            return std::move(result.results);
                          });
   KILN_RETURN_IF_ERROR(RunImage(*machine, batch.inputs));
-  return sample;
+  return streams;
 }
 
 }  // namespace
@@ -119,12 +119,13 @@ Status BinaryAccelerator::EmitRtl(const Program& program, const FolderContent& c
   }
   std::erase_if(project.others, [](const auto& file) { return file.first == "program.txt"; });
   project.others.emplace_back("program.txt", own->Print());
-  int64_t beats = 0, recorded = 0;
-  KILN_ASSIGN_OR_RETURN(const hardware::SampleRun sample,
-                        RecordSample(*own, content.sample, &beats, &recorded));
+  int64_t recorded = 0;
+  KILN_ASSIGN_OR_RETURN(const hardware::StreamSample streams,
+                        RecordSample(*own, content.sample, config_.stages, &recorded));
   hardware::DesignGuide& guide = project.guide.emplace(GuideOf("binary", config_.name, content));
   if (recorded > 0) {
-    AddSample(sample, fmt::format("--beats {}", beats), &project);
+    const uint64_t beats = std::accumulate(streams.beats.begin(), streams.beats.end(), uint64_t{0});
+    AddSample(streams.run, fmt::format("--beats {}", beats), &project);
     guide.sample =
         fmt::format("The sample runs the first {} of {} launches of the network on one input.",
                     recorded, launches);
@@ -149,6 +150,7 @@ Status BinaryAccelerator::EmitRtl(const Program& program, const FolderContent& c
                    .meaning = "codes of the launch's operands"}};
   guide.files = {{"program.bin", "the beats that load the first launch's program"},
                  {"example.bin", "the beats that load it and run it on made-up pixels"}};
+  hardware::AddSoc(streams, config_.stages, &project);
   return hardware::WriteRtlProject(project, folder);
 }
 

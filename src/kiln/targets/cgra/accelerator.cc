@@ -3,6 +3,7 @@
 // family.
 
 #include "kiln/targets/cgra/accelerator.h"
+#include "kiln/hardware/stream_memory.h"
 
 #include <memory>
 #include <span>
@@ -158,6 +159,7 @@ Status CgraAccelerator::EmitRtl(const Program& program, const FolderContent& con
   guide.files = {{"configuration.json", "the first configuration, field by field"},
                  {"configuration.bin", "the beats that load it"},
                  {"example.bin", "the beats that load it and run a few threads on made-up data"}};
+  hardware::AddSoc({sample, {static_cast<uint64_t>(beats)}}, 0, &project);
   return hardware::WriteRtlProject(project, folder);
 }
 

@@ -2,6 +2,7 @@
 // to the family and calls the room that does the work. The end of the file registers the family.
 
 #include "kiln/targets/dataflow/accelerator.h"
+#include "kiln/hardware/stream_memory.h"
 
 #include <algorithm>
 #include <memory>
@@ -206,6 +207,14 @@ Status DataflowAccelerator::EmitRtl(const Program& program, const FolderContent&
     guide.files = {{"driver/kiln_registers.h", "the registers as a C header"},
                    {"pipeline.txt", "the stages and channels of the machine"},
                    {"weights.bin", "the weights that the machine reads from memory"}};
+    if (pipeline.Find(StageKind::kWeightStream).empty()) {
+      hardware::StreamSample streams{samples[i], {}};
+      for (const int s : pipeline.Find(StageKind::kSink)) {
+        const Stage& stage = pipeline.stages[static_cast<size_t>(s)];
+        streams.beats.push_back(static_cast<uint64_t>(pipeline.input(stage).words()));
+      }
+      hardware::AddSoc(streams, 0, &project);
+    }
     KILN_RETURN_IF_ERROR(hardware::WriteRtlProject(project, to));
   }
   return OkStatus();

@@ -1,0 +1,264 @@
+// Simulates an emitted stream machine behind memory (Verilated class Vkiln_memory_accelerator) with
+// a memory behind its AXI4 port.
+//
+// With --sample it runs the steps of a sample (kiln_simulate_sample.h); a run takes the address and
+// the number of beats of every stream. It prints the cycles and counters of all runs together, and
+// PASS or the first difference.
+//
+// With --serve it is a session (kiln_simulate_session.h) whose runs take the same words.
+//
+// The exit code is 0 if everything is as the sample expects, 1 after an error of the machine or a
+// difference, 2 for bad arguments or files, 3 if a run did not end in time.
+#include <verilated.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "Vkiln_memory_accelerator.h"
+#include "design.h"
+#include "kiln_axi_lite.h"
+#include "kiln_axi_memory.h"
+#include "kiln_simulate_options.h"
+#include "kiln_simulate_sample.h"
+#include "kiln_simulate_session.h"
+#include "kiln_simulate_wave.h"
+
+namespace {
+
+using kiln::testbench::Fail;
+using kiln::testbench::Option;
+using Top = Vkiln_memory_accelerator;
+using Wave = kiln::testbench::Wave<Top>;
+
+constexpr uint32_t kControl = 0x008, kError = 0x010, kErrorStream = 0x014, kCycles = 0x018;
+
+// The machine and its memory.
+class Bench {
+ public:
+  using Dump = std::function<void(uint64_t cycle, int half)>;
+
+  Bench(Top* top, const kiln::testbench::AxiTiming& timing, uint64_t seed, Dump dump)
+      : top_(*top),
+        dump_(std::move(dump)),
+        memory_(0, timing),
+        reads_(&memory_, kiln_design::kPortBytes, seed * 2),
+        writes_(&memory_, kiln_design::kPortBytes, seed * 2 + 1) {
+    kiln::testbench::AxiLiteIdle(top_);
+    top_.reset = 1;
+    for (int i = 0; i < 4; ++i) {
+      Settle();
+      Clock();
+    }
+    top_.reset = 0;
+    Cycle();
+  }
+
+  kiln::testbench::AxiMemory& memory() { return memory_; }
+  bool WriteRegister(uint32_t address, uint32_t data) {
+    return kiln::testbench::AxiLiteWrite(top_, address, data, [&] { Settle(); }, [&] { Edge(); });
+  }
+  uint32_t ReadRegister(uint32_t address, bool* error = nullptr) {
+    return kiln::testbench::AxiLiteRead(top_, address, [&] { Settle(); }, [&] { Edge(); }, error);
+  }
+  void Idle(uint64_t cycles) {
+    for (uint64_t i = 0; i < cycles; ++i) Cycle();
+  }
+
+  // Writes the words to the registers of a run, starts it, and waits for its end for at most
+  // `limit` cycles. Returns whether it has ended.
+  bool Run(const std::vector<uint64_t>& words, uint64_t limit) {
+    for (size_t i = 0; i < words.size(); ++i) {
+      for (uint32_t half = 0; half < kiln_design::kProgram[i].words; ++half) {
+        WriteRegister(kiln_design::kProgram[i].address + 4 * half,
+                      static_cast<uint32_t>(words[i] >> (32 * half)));
+      }
+    }
+    WriteRegister(kControl, 1);
+    began_ = time_;
+    running_ = true;
+    for (uint64_t waited = 0; !top_.irq; ++waited) {
+      if (waited == limit) return false;
+      Cycle();
+    }
+    running_ = false;
+    return true;
+  }
+  uint64_t cycles() {
+    const uint64_t low = ReadRegister(kCycles);
+    return low | uint64_t{ReadRegister(kCycles + 4)} << 32;
+  }
+  std::vector<uint64_t> counters() {
+    std::vector<uint64_t> values;
+    for (const auto& counter : kiln_design::kCounters)
+      values.push_back(ReadRegister(counter.address));
+    return values;
+  }
+  // Return whether a run is in progress, and its cycles so far.
+  bool running() const { return running_; }
+  uint64_t ran() const { return time_ - began_; }
+
+ private:
+  void Cycle() {
+    Settle();
+    Edge();
+  }
+  void Settle() {
+    KILN_AXI_DRIVE_READ_ID(top_, memory, reads_);
+    KILN_AXI_DRIVE_WRITE_ID(top_, memory, writes_);
+    top_.clock = 0;
+    top_.eval();
+    if (dump_) dump_(time_, 0);
+  }
+  void Edge() {
+    KILN_AXI_SAMPLE_READ_ID(top_, memory, reads_);
+    KILN_AXI_SAMPLE_WRITE_ID(top_, memory, writes_);
+    Clock();
+  }
+  void Clock() {
+    top_.clock = 1;
+    top_.eval();
+    if (dump_) dump_(time_, 1);
+    ++time_;
+  }
+
+  Top& top_;
+  Dump dump_;
+  kiln::testbench::AxiMemory memory_;
+  kiln::testbench::AxiReadPort reads_;
+  kiln::testbench::AxiWritePort writes_;
+  uint64_t time_ = 0, began_ = 0;
+  bool running_ = false;
+};
+
+const char* const kHelp =
+    "simulate --sample FOLDER [options]\n"
+    "simulate --serve [options]\n"
+    "  --sample FOLDER    runs the sample in it and compares its results\n"
+    "  --latency CYCLES   of the memory, from an address to its first beat\n"
+    "  --dram BYTES       a DRAM that moves so many bytes a cycle, instead of an ideal memory\n"
+    "  --row-miss CYCLES  of the DRAM, more for a burst to another row\n"
+    "  --stalls P         each channel stalls with this probability\n"
+    "  --seed N           of the stalls, and of what registers hold at power-up; default 1\n"
+    "  --limit CYCLES     of a run, which is given up then\n"
+    "  --wave FILE.fst    waveform (a simulation built with TRACE=1); by default of everything\n"
+    "  --wave-from CYCLE  of a run, and --wave-to CYCLE: only these cycles\n"
+    "Example: simulate --sample sample --latency 20\n";
+
+struct Arguments : kiln::testbench::SimulateOptions {
+  bool serve = false;
+};
+
+Arguments Parse(int count, char** values) {
+  Arguments a;
+  a.timing.latency = 20;
+  for (int i = 1; i < count; ++i) {
+    const std::string name = values[i];
+    if (name == "--help") {
+      std::fputs(kHelp, stdout);
+      std::exit(0);
+    }
+    if (name == "--serve") {
+      a.serve = true;
+      continue;
+    }
+    if (i + 1 >= count) Fail(name + ": a value is missing; see --help");
+    const Option option{name, values[++i]};
+    if (!a.Take(option)) Fail(name + " " + option.value + " is no option; see --help");
+  }
+  if (!a.serve && a.sample.empty()) Fail("--sample is missing; see --help");
+  return a;
+}
+
+int RunSample(const Arguments& arguments, Bench& bench, Wave& wave) {
+  using Kind = kiln::testbench::SampleStep::Kind;
+  kiln::testbench::Sample sample(arguments.sample);
+  std::vector<uint8_t>& memory = bench.memory().bytes();
+  // What the run stores needs memory, too.
+  for (const kiln::testbench::SampleStep& step : sample.steps()) {
+    for (size_t i = 0; step.kind == Kind::kRun && i + 1 < step.words.size(); i += 2) {
+      const uint64_t end = step.words[i] + step.words[i + 1] * kiln_design::kMostBeatBytes;
+      if (end > memory.size()) memory.resize((end + 4095) / 4096 * 4096, 0);
+    }
+  }
+  uint64_t cycles = 0;
+  std::vector<uint64_t> counters(std::size(kiln_design::kCounters), 0);
+  for (const kiln::testbench::SampleStep& step : sample.steps()) {
+    if (step.kind == Kind::kWrite) sample.Write(step, memory);
+    if (step.kind == Kind::kExpect && !sample.Compare(step, memory)) break;
+    if (step.kind != Kind::kRun) continue;
+    if (step.words.size() != std::size(kiln_design::kProgram))
+      Fail(arguments.sample + "/steps.txt: a run takes an address and beats of every stream");
+    if (!arguments.wave.empty() && !arguments.wave_whole)
+      wave.Record(arguments.wave, arguments.wave_from, arguments.wave_to);
+    if (!bench.Run(step.words, arguments.limit)) {
+      std::fprintf(stderr, "simulate: the run did not end in %" PRIu64 " cycles\n",
+                   arguments.limit);
+      return 3;
+    }
+    if (const uint32_t error = bench.ReadRegister(kError); error != 0) {
+      std::printf("error %u of stream %u\nFAIL\n", error, bench.ReadRegister(kErrorStream));
+      return 1;
+    }
+    cycles += bench.cycles();
+    const std::vector<uint64_t> values = bench.counters();
+    for (size_t i = 0; i < counters.size(); ++i) counters[i] += values[i];
+  }
+  std::printf("cycles %" PRIu64 "\n", cycles);
+  for (size_t i = 0; i < counters.size(); ++i)
+    std::printf("counter %s %" PRIu64 "\n", kiln_design::kCounters[i].name, counters[i]);
+  return sample.Conclude();
+}
+
+int Serve(Bench& bench, Wave& wave) {
+  kiln::testbench::SessionMachine machine;
+  machine.memory = &bench.memory();
+  machine.words = std::size(kiln_design::kProgram);
+  machine.run = [&](uint64_t limit, const std::vector<uint64_t>& words) {
+    kiln::testbench::SessionRun run;
+    run.ended = bench.Run(words, limit);
+    wave.Close();
+    if (!run.ended) return run;
+    run.cycles = bench.cycles();
+    run.error = bench.ReadRegister(kError);
+    run.error_place = bench.ReadRegister(kErrorStream);
+    run.counters = bench.counters();
+    return run;
+  };
+  machine.record = [&](const std::string& file, uint64_t from, uint64_t to) {
+    if (Wave::kRecords) wave.Record(file, from, to);
+    return Wave::kRecords;
+  };
+  kiln::testbench::ServeRegisters(bench, machine);
+  return kiln::testbench::Session(machine).Serve();
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+  const Arguments arguments = Parse(count, values);
+  VerilatedContext context;
+  kiln::testbench::BeginAtRandom(context, arguments.seed);
+  context.traceEverOn(Wave::kRecords);
+  const auto top = std::make_unique<Top>(&context);
+  // Nothing drives the registers that the machine itself may have.
+  kiln_design::IdleMachine(*top);
+  Wave wave(top.get());
+  if (!arguments.wave.empty() && arguments.wave_whole) wave.RecordAll(arguments.wave);
+  std::unique_ptr<Bench> bench;
+  const Bench::Dump dump = [&](uint64_t time, int half) {
+    wave.Dump(bench && bench->running(), bench ? bench->ran() : 0, time, half);
+  };
+  bench = std::make_unique<Bench>(top.get(), arguments.timing, arguments.seed,
+                                  Wave::kRecords ? dump : Bench::Dump());
+  const int code = arguments.serve ? Serve(*bench, wave) : RunSample(arguments, *bench, wave);
+  top->final();
+  wave.Close();
+  return code;
+}

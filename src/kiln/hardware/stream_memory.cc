@@ -1,0 +1,405 @@
+// Describes the top, the registers, the sample and the guide of stream machines behind memory.
+
+#include "kiln/hardware/stream_memory.h"
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "kiln/hardware/axi_signals.h"
+#include "kiln/hardware/driver_folder.h"
+#include "kiln/hardware/top_module.h"
+#include "kiln/support/check.h"
+#include "kiln/support/integer.h"
+
+namespace kiln::hardware {
+namespace {
+
+constexpr char kTopName[] = "kiln_memory_accelerator";
+constexpr int kSocPortBytes = 16, kSocAddressBits = 40;
+constexpr uint32_t kFirstPlace = 0x100, kPlaceStride = 16, kFirstStreamCounter = 0x400, kCounterStride = 8;
+
+// A stream of the machine behind the splitter: its name and the bytes of a beat.
+struct SocStream {
+  std::string name;
+  int bytes = 0;
+};
+
+struct SocStreams {
+  std::vector<SocStream> in, out;
+  std::vector<Bus> machine;  // the machine's streams
+  std::vector<Bus> slaves;   // its other buses
+
+  static int BytesOf(const std::vector<SocStream>& streams) {
+    int sum = 0;
+    for (const SocStream& stream : streams) sum += stream.bytes;
+    return sum;
+  }
+};
+
+// Returns the name of the register with a stream's address: "IN0_ADDRESS".
+std::string SocAddressName(const std::string& stream) {
+  std::string name = stream + "_ADDRESS";
+  for (char& c : name) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return name;
+}
+
+const Signal* FindSignal(const Bus& bus, std::string_view name) {
+  const auto at = std::ranges::find(bus.signals, name, &Signal::name);
+  return at == bus.signals.end() ? nullptr : &*at;
+}
+
+SocStreams StreamsOf(const RtlProject& machine, int split) {
+  SocStreams streams;
+  for (const Bus& bus : machine.buses) {
+    const Signal* const valid = FindSignal(bus, "tvalid");
+    if (valid == nullptr) {
+      KILN_CHECK(FindSignal(bus, "arlen") == nullptr && FindSignal(bus, "awlen") == nullptr);
+      streams.slaves.push_back(bus);
+      continue;
+    }
+    streams.machine.push_back(bus);
+    const int bytes = FindSignal(bus, "tdata")->bits / 8;
+    if (!valid->output || split == 0) {
+      (valid->output ? streams.out : streams.in).push_back({bus.name, bytes});
+      continue;
+    }
+    for (int i = 0; i < split; ++i)
+      streams.out.push_back({fmt::format("{}{}", bus.name, i), bytes});
+  }
+  KILN_CHECK(!streams.in.empty() && !streams.out.empty() && streams.slaves.size() <= 1);
+  return streams;
+}
+
+std::vector<std::string> NamesOf(const std::vector<SocStream>& streams) {
+  std::vector<std::string> names;
+  for (const SocStream& stream : streams) names.push_back(stream.name);
+  return names;
+}
+
+// Returns the bits [8 * last - 1 : 8 * first] of a wire.
+std::string Bytes(const std::string& wire, int first, int bytes) {
+  return fmt::format("{}[{}:{}]", wire, 8 * (first + bytes) - 1, 8 * first);
+}
+
+TopModule SocTop(const RtlProject& machine, const SocStreams& streams, int split) {
+  TopModule top;
+  top.name = kTopName;
+  top.comment =
+      "The accelerator behind memory: its streams are read from memory and stored there. Emitted "
+      "by Kiln.";
+  const int in_count = static_cast<int>(streams.in.size()),
+            out_count = static_cast<int>(streams.out.size()), count = in_count + out_count,
+            in_bytes = SocStreams::BytesOf(streams.in),
+            out_bytes = SocStreams::BytesOf(streams.out);
+  const int id_bits = std::bit_width(static_cast<unsigned>(count - 1));
+  top.buses = {{"control", AxiLiteSignals()},
+               {"memory", AxiSignalsWithIds(kSocPortBytes, kSocAddressBits, id_bits)}};
+  for (const Bus& slave : streams.slaves) top.buses.push_back({"machine", slave.signals});
+  top.ports = {{true, 1, "irq"}};
+  top.wires = {
+      {"to",
+       {{true, in_count, "tvalid"}, {true, in_count, "tready"}, {true, 8 * in_bytes, "tdata"}}},
+      {"from",
+       {{true, out_count, "tvalid"}, {true, out_count, "tready"}, {true, 8 * out_bytes, "tdata"}}}};
+
+  Instance inner = {.module = machine.top, .name = "machine"};
+  const auto connect = [&](const std::string& bus, const std::string& wires, int number, int first,
+                           int bytes) {
+    const bool alone = wires.starts_with("to") ? in_count == 1 : out_count == 1;
+    for (const char* const name : {"tvalid", "tready"}) {
+      inner.connections.emplace_back(
+          fmt::format("{}_{}", bus, name),
+          fmt::format("{}_{}{}", wires, name, alone ? "" : fmt::format("[{}]", number)));
+    }
+    inner.connections.emplace_back(bus + "_tdata", Bytes(wires + "_tdata", first, bytes));
+  };
+  int number = 0, first = 0, out_number = 0, out_first = 0;
+  for (const Bus& bus : streams.machine) {
+    const int bytes = FindSignal(bus, "tdata")->bits / 8;
+    if (!FindSignal(bus, "tvalid")->output) {
+      connect(bus.name, "to", number++, first, bytes);
+      first += bytes;
+    } else if (split == 0) {
+      connect(bus.name, "from", out_number++, out_first, bytes);
+      out_first += bytes;
+    } else {
+      top.wires.push_back(
+          {"whole", {{true, 1, "tvalid"}, {true, 1, "tready"}, {true, 8 * bytes, "tdata"}}});
+      top.wires.push_back({"part", {{true, 8 * bytes, "tdata"}}});
+      for (const char* const name : {"tvalid", "tready", "tdata"})
+        inner.connections.emplace_back(fmt::format("{}_{}", bus.name, name),
+                                       fmt::format("whole_{}", name));
+      Instance parts = {
+          .module = "kiln_stream_split",
+          .name = "parts",
+          .parameters = {{"BEAT_BYTES", std::to_string(bytes)}, {"STREAMS", std::to_string(split)}},
+          .connections = {{"out_tvalid", "from_tvalid"},
+                          {"out_tready", "from_tready"},
+                          {"out_tdata", "part_tdata"}}};
+      for (const char* const name : {"tvalid", "tready", "tdata"})
+        parts.connections.emplace_back(fmt::format("in_{}", name), fmt::format("whole_{}", name));
+      top.instances.push_back(std::move(parts));
+    }
+  }
+  for (const Bus& slave : streams.slaves) {
+    for (const Signal& signal : slave.signals)
+      inner.connections.emplace_back(fmt::format("{}_{}", slave.name, signal.name),
+                                     fmt::format("machine_{}", signal.name));
+  }
+  for (const Signal& signal : machine.other_ports) inner.connections.emplace_back(signal.name, "");
+  top.instances.push_back(std::move(inner));
+
+  std::vector<std::string> beats;
+  for (const auto* const list : {&streams.in, &streams.out}) {
+    for (const SocStream& stream : *list) beats.push_back(fmt::format("32'd{}", stream.bytes));
+  }
+  std::ranges::reverse(beats);
+  Instance adapter = {.module = "kiln_stream_memory",
+                      .name = "adapter",
+                      .parameters = {{"STREAMS_IN", std::to_string(in_count)},
+                                     {"STREAMS_OUT", std::to_string(out_count)},
+                                     {"BEAT_BYTES", fmt::format("{{{}}}", fmt::join(beats, ", "))},
+                                     {"TO_BYTES", std::to_string(in_bytes)},
+                                     {"FROM_BYTES", std::to_string(out_bytes)},
+                                     {"ADDRESS_BITS", std::to_string(kSocAddressBits)},
+                                     {"DATA_BYTES", std::to_string(kSocPortBytes)}}};
+  if (split > 0) {
+    adapter.connections.emplace_back("from_tdata", fmt::format("{{{}{{part_tdata}}}}", split));
+    top.wires[1].signals.pop_back();
+  }
+  top.instances.push_back(std::move(adapter));
+  return top;
+}
+
+// Where the streams of the sample are in memory, and the words of its run.
+struct SampleLayout {
+  std::vector<uint64_t> in, out;  // addresses
+  std::vector<uint64_t> words;    // address and beats of each stream
+  uint64_t bytes = 0;
+};
+
+SampleLayout LayOut(const StreamSample& sample, const SocStreams& streams) {
+  SampleLayout layout;
+  const auto place = [&](const SocStream& stream, uint64_t beats, std::vector<uint64_t>* to) {
+    to->push_back(layout.bytes);
+    layout.words.insert(layout.words.end(), {layout.bytes, beats});
+    layout.bytes += AlignUp(std::max<uint64_t>(beats * static_cast<uint64_t>(stream.bytes), 1),
+                            kStreamAlignment);
+  };
+  for (size_t i = 0; i < streams.in.size(); ++i) {
+    const auto bytes = static_cast<uint64_t>(streams.in[i].bytes);
+    place(streams.in[i], sample.run.InputOf(i).size() / bytes, &layout.in);
+  }
+  for (size_t i = 0; i < streams.out.size(); ++i)
+    place(streams.out[i], i < sample.beats.size() ? sample.beats[i] : 0, &layout.out);
+  return layout;
+}
+
+// Returns the sample of the machine behind memory.
+SampleRun InMemory(const SampleRun& streams, const SampleLayout& layout) {
+  SampleRun run;
+  const auto bytes_of = [](std::string_view text) {
+    return std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+  };
+  for (size_t i = 0; i < layout.in.size(); ++i)
+    run.Write(layout.in[i], bytes_of(streams.InputOf(i)));
+  run.Run(layout.words);
+  for (const SampleRun::Step& step : streams.steps()) {
+    PlacedTensor tensor = step.tensor;
+    tensor.base += layout.out.at(step.stream);
+    run.Expect(tensor, bytes_of(streams.ExpectedOf(step.stream)).subspan(step.offset, step.bytes));
+  }
+  return run;
+}
+
+DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
+                       const SocStreams& streams, const SampleLayout& layout, bool has_sample,
+                       int split) {
+  DesignGuide guide = machine;
+  std::string rows;
+  size_t number = 0;
+  for (const auto* const list : {&streams.in, &streams.out}) {
+    for (const SocStream& stream : *list) {
+      const uint32_t at = FindRegister(map, SocAddressName(stream.name)).address;
+      rows += fmt::format("| `{}` | {} | 0x{:03x}, 0x{:03x} | 0x{:03x} | 0x{:x} | {} |\n",
+                          stream.name, stream.bytes, at, at + 4, at + 8, layout.words[2 * number],
+                          layout.words[2 * number + 1]);
+      ++number;
+    }
+  }
+  guide.start = fmt::format(
+      "This is the machine of the folder above behind memory: software needs no DMA controller. "
+      "`driver/`\ndoes these steps.\n\n"
+      "1. Write the beats of the streams into memory, one after the other.\n"
+      "2. Over `control`, write the address and the number of beats of every stream:\n\n"
+      "   | stream | bytes of a beat | address (low, high) | beats | address in the sample | beats "
+      "in the sample |\n   |---|---|---|---|---|---|\n{}"
+      "\n3. Write 1 to register 0x{:03x} (CONTROL). The run ends when all beats have been read or "
+      "stored:\n   `irq` is high, and bit 1 of register 0x{:03x} (STATUS) is set.\n"
+      "4. Read the beats of the streams out of memory.\n\n{}"
+      "What the beats of the streams mean is in the README of the folder above. `driver/\n"
+      "kiln_registers.h` lists all registers and counters.",
+      [&] {
+        std::string indented;
+        for (size_t from = 0; from < rows.size();) {
+          const size_t end = rows.find('\n', from) + 1;
+          indented += "   " + rows.substr(from, end - from);
+          from = end;
+        }
+        return indented;
+      }(),
+      FindRegister(map, "CONTROL").address, FindRegister(map, "STATUS").address,
+      split > 0 ? "The machine's one stream out is stored as several: the last byte of a beat is "
+                  "the number of its\nstream.\n\n"
+                : "");
+  guide.layout.clear();
+  guide.inputs.clear();
+  guide.outputs.clear();
+  guide.sample = has_sample ? "The sample is the one of the folder above." : "";
+  guide.files = {};
+  return guide;
+}
+
+// Returns whether a file of the machine's project belongs to its simulation, its sample or its
+// program rather than to the design.
+bool IsOfMachineOnly(const std::string& name) {
+  return !name.starts_with(std::string(kContentsFolder) + "/") && name != "design.yaml" &&
+         name != "program.txt" && name != "pipeline.txt";
+}
+
+}  // namespace
+
+RegisterMap StreamRegisters(std::span<const std::string> in, std::span<const std::string> out) {
+  const bool yes = true, no = false;
+  RegisterMap map;
+  map.machine = "a stream machine behind memory";
+  map.page = "docs/driver.md";
+  map.identity = 0x4b494c4e;  // "KILN"
+  map.version = 0x00040000;
+  map.registers = {
+      {"IDENTITY", 0x000, yes, no, fmt::format("0x{:08x}, \"KILN\"", map.identity)},
+      {"VERSION", 0x004, yes, no, fmt::format("of this map: 0x{:08x}", map.version)},
+      {"CONTROL", 0x008, yes, yes, "", {{"START", 0, 0, "a 1 written starts a run; reads as 0"}}},
+      {"STATUS",
+       0x00c,
+       yes,
+       no,
+       "",
+       {{"RUNNING", 0, 0, "from the start until all beats have been read or stored"},
+        {"ENDED", 1, 1, "from then until the next start; the interrupt line"}}},
+      {"ERROR",
+       0x010,
+       yes,
+       no,
+       "of the last run, 0: none",
+       {},
+       {{1, "bad_response", "memory answered with SLVERR or DECERR; lasts until the reset"}}},
+      {"ERROR_STREAM", 0x014, yes, no, "number of the first stream with an error"},
+      {"CYCLES", 0x018, yes, no, "of the last run", {}, {}, 2},
+      {"STREAMS_IN", 0x020, yes, no, "number of streams into the machine, which come first"},
+      {"STREAMS_OUT", 0x024, yes, no, "number of streams out of the machine"}};
+  uint32_t number = 0;
+  for (const auto& names : {in, out}) {
+    for (const std::string& name : names) {
+      const uint32_t place = kFirstPlace + kPlaceStride * number,
+                     counter = kFirstStreamCounter + kCounterStride * number;
+      const std::string address = SocAddressName(name);
+      const std::string beats = address.substr(0, address.rfind('_')) + "_BEATS";
+      map.registers.push_back({address,
+                               place,
+                               yes,
+                               yes,
+                               fmt::format("byte address of the first beat of `{}`; not writable "
+                                           "during a run",
+                                           name),
+                               {},
+                               {},
+                               2});
+      map.registers.push_back(
+          {beats, place + 8, yes, yes,
+           fmt::format("number of beats of `{}`; not writable during a run", name)});
+      map.counters.push_back(
+          {name + ".busy", counter, 1, fmt::format("cycles in which a beat of `{}` passes", name)});
+      map.counters.push_back({name + ".stalled", counter + 4, 1,
+                              fmt::format("cycles in which a beat of `{}` waits", name)});
+      map.control.program.insert(map.control.program.end(), {address, beats});
+      ++number;
+    }
+  }
+  map.control.start = {"CONTROL", 1, 1};
+  map.control.busy = {"STATUS", 1, 1};
+  map.control.ended = {"STATUS", 2, 2};
+  map.control.error = "ERROR";
+  map.control.error_place = "ERROR_STREAM";
+  map.control.cycles = "CYCLES";
+  return map;
+}
+
+void AddSoc(const StreamSample& sample, int split, RtlProject* project) {
+  const SocStreams streams = StreamsOf(*project, split);
+  RtlProject soc;
+  soc.modules = project->modules;
+  soc.modules.emplace_back(project->top, project->top_text);
+  SetTop(SocTop(*project, streams, split), &soc);
+  soc.testbench = {"kiln_memory_testbench.cc", "kiln_axi_lite.h",        "kiln_axi_memory.h",
+                   "kiln_simulate_options.h",  "kiln_simulate_sample.h", "kiln_simulate_session.h",
+                   "kiln_simulate_wave.h"};
+  for (const auto& file : project->others) {
+    if (!IsOfMachineOnly(file.first)) soc.others.push_back(file);
+  }
+  const RegisterMap map = StreamRegisters(NamesOf(streams.in), NamesOf(streams.out));
+  std::vector<std::string> addresses, counters;
+  for (const std::string& name : map.control.program) {
+    const Register& r = FindRegister(map, name);
+    addresses.push_back(fmt::format("{{{}u, {}u}}", r.address, r.words));
+  }
+  for (const CounterRegister& counter : map.counters)
+    counters.push_back(fmt::format("{{\"{}\", {}u}}", counter.name, counter.address));
+  int most_bytes = 0;
+  for (const auto* const list : {&streams.in, &streams.out}) {
+    for (const SocStream& stream : *list) most_bytes = std::max(most_bytes, stream.bytes);
+  }
+  std::string idle;
+  for (const Bus& slave : streams.slaves) {
+    for (const Signal& signal : slave.signals) {
+      if (!signal.output) idle += fmt::format("  top.machine_{} = 0;\n", signal.name);
+    }
+  }
+  soc.others.emplace_back(
+      "design.h",
+      fmt::format("// Of the machine behind memory, for the testbench: its port, the widest beat "
+                  "of its streams,\n// the registers of a run (address, words), its counters "
+                  "(name, address), and the inputs\n// of the machine's own registers.\n"
+                  "#include <cstdint>\n\n"
+                  "namespace kiln_design {{\n\nconstexpr unsigned kPortBytes = {}, "
+                  "kMostBeatBytes = {};\n"
+                  "constexpr struct {{\n  uint32_t address, words;\n}} kProgram[] = {{\n    {}}};\n"
+                  "constexpr struct {{\n  const char* name;\n  uint32_t address;\n}} kCounters[] = "
+                  "{{\n    {}}};\n"
+                  "template <typename Top>\nvoid IdleMachine(Top& top) {{\n  (void)top;\n{}}}\n\n"
+                  "}}  // namespace kiln_design\n",
+                  kSocPortBytes, most_bytes, fmt::join(addresses, ",\n    "),
+                  fmt::join(counters, ",\n    "), idle));
+  const SampleLayout layout = LayOut(sample, streams);
+  SampleRun run;
+  if (!sample.run.empty()) run = InMemory(sample.run, layout);
+  AddSample(run, "", &soc);
+  if (run.empty()) {
+    soc.simulation_arguments = "--help";
+    run.Run(layout.words);  // of no beats
+  }
+  AddDriver(map, {.image = {}, .memory_bytes = layout.bytes, .sample = run}, &soc);
+  if (project->guide.has_value()) {
+    soc.guide = GuideOfSoc(*project->guide, map, streams, layout, !sample.run.empty(), split);
+    project->guide->files[fmt::format("{}/", kSocFolder)] =
+        "the same machine behind one AXI4 master, with registers and a driver in C";
+  }
+  project->soc = std::make_shared<RtlProject>(std::move(soc));
+}
+
+}  // namespace kiln::hardware

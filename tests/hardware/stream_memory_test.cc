@@ -1,0 +1,94 @@
+// Tests of stream machines behind memory: the register map and its page, and what the project has.
+// tests/cli/sample_test.cc runs them.
+#include "kiln/hardware/stream_memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kiln/hardware/top_module.h"
+#include "kiln/support/file.h"
+#include "tests/targets/register_checks.h"
+
+namespace kiln::hardware {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A machine with two streams in, of 3 and 24 bytes, one out of 8 bytes, and registers.
+RtlProject MachineWithStreams() {
+  TopModule top;
+  top.buses = {{"control", AxiLiteSignals()},
+               {"in0", AxiStreamSinkSignals(3, false)},
+               {"in1", AxiStreamSinkSignals(24, false)},
+               {"out", AxiStreamSourceSignals(8, false)}};
+  top.observed = {{true, 5, "levels"}};
+  RtlProject project;
+  SetTop(top, &project);
+  project.others = {{"design.yaml", "name: streams\n"},
+                    {"memory/rom0.hex", "00\n"},
+                    {"design.h", "// of the testbench of streams\n"}};
+  return project;
+}
+
+TEST(StreamMemory, RegistersAreInTheDocuments) {
+  const std::vector<std::string> in = {"in"}, out = {"out"};
+  ExpectInDocument(StreamRegisters(in, out));
+}
+
+TEST(StreamMemory, EveryStreamHasItsRegisters) {
+  const std::vector<std::string> in = {"in0", "in1"}, out = {"out"};
+  const RegisterMap map = StreamRegisters(in, out);
+  EXPECT_THAT(map.control.program, ElementsAre("IN0_ADDRESS", "IN0_BEATS", "IN1_ADDRESS",
+                                               "IN1_BEATS", "OUT_ADDRESS", "OUT_BEATS"));
+  EXPECT_EQ(FindRegister(map, "IN1_ADDRESS").address, 0x110);
+  EXPECT_EQ(FindRegister(map, "OUT_BEATS").address, 0x128);
+  ASSERT_EQ(map.counters.size(), 6u);
+  EXPECT_EQ(map.counters[5].name, "out.stalled");
+  EXPECT_EQ(map.counters[5].address, 0x414);
+}
+
+TEST(StreamMemory, StreamsLieOneAfterTheOtherInMemory) {
+  RtlProject project = MachineWithStreams();
+  StreamSample sample;
+  sample.run.Send(0, std::vector<uint8_t>(3 * 2000, 1));  // two pages
+  sample.run.Send(1, std::vector<uint8_t>(24, 2));
+  const PlacedTensor tensor = {.name = "y", .base = 16, .axes = {{.name = "", .digits = {{8, 8}}}}};
+  sample.run.Expect(tensor, std::vector<uint8_t>(8, 7));
+  sample.beats = {3};
+  AddSoc(sample, 0, &project);
+  ASSERT_NE(project.soc, nullptr);
+  std::string steps;
+  std::vector<std::string> names;
+  for (const auto& [name, text] : project.soc->others) {
+    names.push_back(name);
+    if (name == "sample/steps.txt") steps = text;
+  }
+  EXPECT_THAT(steps, HasSubstr("write 0 6000 0\nwrite 6000 24 8192\n"
+                               "run 0 2000 8192 1 12288 3\n"
+                               "expect 0 0 12304 8 s y :8*8\n"));
+  EXPECT_THAT(names, testing::IsSupersetOf({"design.yaml", "memory/rom0.hex", "design.h"}));
+  EXPECT_EQ(std::ranges::count(names, "design.h"), 1) << "the machine's own is left out";
+  EXPECT_THAT(project.soc->top_text, HasSubstr(".BEAT_BYTES({32'd8, 32'd24, 32'd3})"));
+  EXPECT_THAT(project.soc->top_text, HasSubstr(".in1_tdata(to_tdata[215:24])"));
+  EXPECT_THAT(project.soc->top_text, HasSubstr(".control_awvalid(machine_awvalid)"));
+  EXPECT_THAT(project.soc->top_text, HasSubstr(".levels(),"));
+}
+
+// A folder's soc is removed if the next emission has none, and no link is followed.
+TEST(StreamMemory, EmissionsReplaceTheFolder) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-soc");
+  RtlProject project = MachineWithStreams();
+  AddSoc({}, 0, &project);
+  ASSERT_EQ(WriteRtlProject(project, folder.path()), OkStatus());
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "soc/driver/kiln_driver.c"));
+  project.soc = nullptr;
+  ASSERT_EQ(WriteRtlProject(project, folder.path()), OkStatus());
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "soc/driver/kiln_driver.c"));
+  std::filesystem::remove_all(folder.path() / "soc");
+  std::filesystem::create_directory_symlink("/tmp", folder.path() / "soc");
+  EXPECT_FALSE(WriteRtlProject(project, folder.path()).ok());
+}
+
+}  // namespace
+}  // namespace kiln::hardware
