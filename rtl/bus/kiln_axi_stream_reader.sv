@@ -1,6 +1,6 @@
 // Sends beats that lie one after the other in memory over an AXI4-Stream.
-//   start      a pulse while !busy: sends `beat_count` beats of BEAT_BYTES bytes each, the first one from
-//              `address` on, which may be any byte address. No beats are allowed.
+//   start      a pulse while !busy: sends `beat_count` beats of BEAT_BYTES bytes each, the first
+//              one from `address` on, which may be any byte address. The count may be 0.
 //   requests   parts of PART_BEATS beats (the last one may be shorter). A part is requested only
 //              when there is room for it, so axi_rready is always high while data are due: a stream
 //              that stalls does not hold up a bus that it shares.

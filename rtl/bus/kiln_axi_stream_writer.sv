@@ -1,6 +1,6 @@
 // Stores the beats of an AXI4-Stream in memory, one after the other.
-//   start      a pulse while !busy: takes `beat_count` beats of BEAT_BYTES bytes each and stores the
-//              first one from `address` on, which may be any byte address. No beats are allowed.
+//   start      a pulse while !busy: takes `beat_count` beats of BEAT_BYTES bytes each and stores
+//              the first one from `address` on, which may be any byte address. The count may be 0.
 //              Without a start the stream stalls.
 //   requests   parts of PART_BEATS beats (the last one may be shorter), each of which is written
 //              when all of its beats have come: a stream that stalls does not hold up a bus that it

@@ -42,6 +42,7 @@ constexpr Unheeded kUnheeded[] = {
     {Level::kReference, "--calibration-images", kInFp32, kOtherLevel},
     {Level::kReference, "--no-fp32", "the reference level is the fp32 run", kOtherLevel},
     {Level::kReference, "--cycle-limit", kWithoutCycles, kOtherLevel},
+    {Level::kReference, "--memory", kWithoutCycles, kOtherLevel},
     {Level::kReference, "--trace", kWithoutCycles, kOtherLevel},
     {Level::kReference, "--top", kWithoutCycles, kOtherLevel},
     {Level::kReference, "--codes", kInFp32, kOtherLevel},
@@ -77,6 +78,10 @@ class RunCommand final : public Command {
         ->type_name("N")
         ->check(InRange(1, 1 << 24))
         ->capture_default_str();
+    app.add_option("--memory", memory_,
+                   "Bandwidth and latency of the memory behind all ports; the cycle level has the "
+                   "latency and bounds the time by the bandwidth, --level rtl simulates both")
+        ->type_name("GB/s,ns");
     DeclareNode(app, &node_nm_);
     app.add_flag("--no-fp32", no_fp32_, "Leave out the fp32 run that accuracy is compared with");
     DeclareTopK(app, &top_k_);
@@ -103,7 +108,9 @@ class RunCommand final : public Command {
         "run.html \\\n"
         "    --data /usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz\n"
         "  kiln run models/demo_fashion_mnist.onnx --on systolic-int8-16x16 --random 1 --optimise "
-        "energy");
+        "energy\n"
+        "  kiln run models/demo_fashion_mnist.onnx --on systolic-int8-16x16 --random 1 \\\n"
+        "    --memory 19.2GB/s,100ns");
   }
 
   Status Run(Context& context) override {
@@ -119,6 +126,9 @@ class RunCommand final : public Command {
     KILN_RETURN_IF_ERROR(flow_.CheckImagesGiven());
     options.evaluate.level = *level;
     options.compile.node_nm = node_nm_;
+    if (IsGiven(*app_, "--memory")) {
+      KILN_ASSIGN_OR_RETURN(options.memory, ParseOuterMemory(memory_));
+    }
     options.evaluate.limit = limit_;
     options.evaluate.cycle_limit = cycle_limit_;
     options.evaluate.run_fp32 = !no_fp32_;
@@ -170,7 +180,7 @@ class RunCommand final : public Command {
       if (row.level == level && IsGiven(*app_, row.option))
         return ErrorAt("", row.option, row.fault, row.remedy);
     }
-    for (const char* option : {"--trace", "--top"}) {
+    for (const char* option : {"--trace", "--top", "--memory"}) {
       if (level == Level::kFunctional && cycle_limit_ == 0 && IsGiven(*app_, option)) {
         return ErrorAt("", option, "this run has no cycles",
                        "run with --cycle-limit 1 or --level cycle");
@@ -188,7 +198,7 @@ class RunCommand final : public Command {
 
   const CLI::App* app_ = nullptr;
   std::string json_, html_, trace_, outputs_;
-  std::string level_ = "functional";
+  std::string level_ = "functional", memory_;
   int64_t limit_ = 0, chunk_ = 1000;
   std::optional<int64_t> cycle_limit_;
   int top_ = 12, node_nm_ = kDefaultNode, top_k_ = 1;

@@ -152,6 +152,7 @@ Status RunCycles(const Accelerator& accelerator, const Program& program, const I
                  const FlowProgress& progress, RunReport* report) {
   RunOptions run;
   run.level = Level::kCycle;
+  run.rtl = options.memory;
   run.on_progress = [&](int64_t done) {
     if (progress) progress("cycle level", done, count);
   };
@@ -321,6 +322,7 @@ StatusOr<std::vector<Tensor>> Evaluation::RunAccelerator(const Batch& batch, int
   const Stopwatch watch;
   RunOptions run;
   run.level = options_.level;
+  run.rtl = options_.memory;
   run.on_progress = [&](int64_t done) {
     if (progress_) progress_(report_->level, first + done, count_);
   };

@@ -281,6 +281,10 @@ StatusOr<PreparedNetwork> PrepareFlow(const FlowOptions& options, const FlowProg
     KILN_ASSIGN_OR_RETURN(recipe.recipe, FindRecipe(options.recipe));
   }
   RunReport report;
+  if (options.memory.has_value()) {
+    KILN_RETURN_IF_ERROR(
+        AdaptToMemory(*options.memory, options.compile.node_nm, &accelerator, &report));
+  }
   KILN_ASSIGN_OR_RETURN(Graph network,
                         LoadNetworkToRun(options.model, options.shapes, &report.notes));
   DescribeModel(network, &report);
@@ -419,8 +423,13 @@ StatusOr<RunReport> RunFlow(const FlowOptions& options, const FlowProgress& prog
   if (options.evaluate.outputs != nullptr) {
     KILN_RETURN_IF_ERROR(options.evaluate.outputs->Describe(compiled.network, &compiled.quantised));
   }
+  EvaluateOptions evaluate = options.evaluate;
+  if (options.memory.has_value()) {
+    KILN_RETURN_IF_ERROR(ApplyMemory(*options.memory, *compiled.accelerator, evaluate.level,
+                                     &compiled.report, &evaluate.memory));
+  }
   KILN_RETURN_IF_ERROR(Evaluate(compiled.network, compiled.accelerator.get(),
-                                compiled.program.get(), compiled.images, options.evaluate, progress,
+                                compiled.program.get(), compiled.images, evaluate, progress,
                                 &compiled.report));
   return std::move(compiled.report);
 }

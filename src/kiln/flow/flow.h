@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kiln/flow/images.h"
+#include "kiln/flow/outer_memory.h"
 #include "kiln/flow/outputs.h"
 #include "kiln/ir/graph.h"
 #include "kiln/passes/pass.h"
@@ -72,6 +73,7 @@ struct EvaluateOptions {
   int64_t chunk = 1000;    // images in memory at a time
   int top_k = 1;           // also count labels among the k highest scores
   bool confusion = false;  // also count which class each label is taken for
+  RtlOptions memory;       // its memory is behind the ports at the cycle and rtl levels
   // Receives the outputs at `level`, chunk by chunk; null: they are not kept.
   OutputsFile* outputs = nullptr;
 };
@@ -106,6 +108,7 @@ struct FlowOptions {
   int64_t calibration_images = 0;  // 0: the recipe's number
   CompileOptions compile;  // its node_nm is also the CMOS node of reported areas and energies
   EvaluateOptions evaluate;
+  std::optional<OuterMemory> memory;  // of RunFlow
 };
 
 // Returns all files that the flow reads. Commands must not overwrite them.

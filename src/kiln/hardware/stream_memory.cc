@@ -21,7 +21,8 @@ namespace {
 
 constexpr char kTopName[] = "kiln_memory_accelerator";
 constexpr int kSocPortBytes = 16, kSocAddressBits = 40;
-constexpr uint32_t kFirstPlace = 0x100, kPlaceStride = 16, kFirstStreamCounter = 0x400, kCounterStride = 8;
+constexpr uint32_t kFirstPlace = 0x100, kPlaceStride = 16, kFirstStreamCounter = 0x400,
+                   kCounterStride = 8;
 
 // A stream of the machine behind the splitter: its name and the bytes of a beat.
 struct SocStream {

@@ -178,6 +178,7 @@ std::string Settings(const RunReport& report) {
                    fmt::format("constants {}, activations {} at their peak",
                                Bytes(report.constant_bytes), Bytes(report.activation_bytes)));
   }
+  if (report.memory.has_value()) out += Setting("outer memory", MemoryText(report));
   if (!report.data.source.empty()) {
     out += Setting("data", fmt::format("{}, {} ({})", report.data.source,
                                        Counted(report.data.images, "image"), report.data.kind));

@@ -225,6 +225,15 @@ std::string ToJson(const RunReport& report) {
                   {"kind", report.data.kind},
                   {"preprocess", report.data.preprocess},
                   {"images", report.data.images}};
+  json["memory"] = nullptr;
+  if (const auto& memory = report.memory; memory.has_value()) {
+    json["memory"] = {{"text", memory->text},
+                      {"at_mhz", memory->mhz},
+                      {"bytes_per_cycle", memory->bytes_per_cycle},
+                      {"latency_cycles", memory->latency_cycles},
+                      {"least_cycles", MemoryCycles(report)},
+                      {"exact", memory->is_exact}};
+  }
   json["quantisation"] = nullptr;
   if (report.quantisation.has_value()) {
     json["quantisation"] = {{"recipe", report.quantisation->recipe},

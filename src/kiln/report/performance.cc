@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "kiln/report/text.h"
+#include "kiln/support/integer.h"
 
 namespace kiln {
 namespace {
@@ -48,6 +49,17 @@ std::string AtClock(const Performance& p) {
 
 }  // namespace
 
+int64_t MemoryCycles(const RunReport& report) {
+  if (!report.memory.has_value() || !report.traffic.has_value()) return 0;
+  int64_t bytes = 0;
+  for (size_t k = 0; k < report.traffic->bytes.size(); ++k)
+    bytes += report.traffic->BytesRead(k) + report.traffic->BytesWritten(k);
+  const int64_t images = report.trace.has_value() ? report.trace->images : 1;
+  const int64_t times = CeilDivide(images, report.traffic->images);
+  return static_cast<int64_t>(
+      std::ceil(static_cast<double>(times * bytes) / report.memory->bytes_per_cycle));
+}
+
 std::optional<Performance> PerformanceOf(const RunReport& report) {
   if (!report.machine.has_value()) return std::nullopt;
   const RunReport::Machine& machine = *report.machine;
@@ -61,6 +73,10 @@ std::optional<Performance> PerformanceOf(const RunReport& report) {
     p.cycles = report.cycles_per_image.front();
   } else if (report.interval_cycles == 0) {
     p.cycles = EstimatedCycles(report.kernels);
+  }
+  if (report.memory.has_value() && !report.memory->is_exact && p.cycles > 0) {
+    p.bounded = true;
+    p.cycles = std::max(p.cycles, MemoryCycles(report));
   }
   for (const KernelInfo& kernel : report.kernels) {
     if (!kernel.on_host()) p.operations += 2 * kernel.macs;
@@ -100,9 +116,12 @@ std::string ImagesPerSecond(double images_per_second) {
 
 std::string TimeText(const Performance& p) {
   std::string text;
-  if (p.seconds.has_value()) text = Milliseconds(*p.seconds) + AtClock(p);
+  if (p.seconds.has_value()) {
+    text =
+        fmt::format("{}{}{}", p.bounded ? "at least " : "", Milliseconds(*p.seconds), AtClock(p));
+  }
   if (p.images_per_second.has_value()) {
-    text += fmt::format("{}{} images/s", text.empty() ? "" : ", ",
+    text += fmt::format("{}{}{} images/s", text.empty() ? "" : ", ", p.bounded ? "at most " : "",
                         ImagesPerSecond(*p.images_per_second));
     if (!p.seconds.has_value()) text += AtClock(p);
   }
@@ -134,7 +153,8 @@ std::string SpeedLine(const Performance& p) {
   };
   if (p.seconds.has_value()) {
     parts.push_back(fmt::format(
-        "{}{} per {}", p.estimated ? "estimated " : "", Milliseconds(*p.seconds),
+        "{}{}{} per {}", p.bounded ? "at least " : "", p.estimated ? "estimated " : "",
+        Milliseconds(*p.seconds),
         p.images == 1 ? std::string("image") : fmt::format("{} images at once", p.images)));
   }
   if (p.images_per_second.has_value())

@@ -17,7 +17,10 @@ namespace kiln {
 struct Performance {
   int64_t cycles = 0;      // from the start of an image, or of the images at once, to its end
   bool estimated = false;  // the cycles are the compiler's estimates, kernel after kernel
-  int64_t images = 1;      // that run in these cycles at the same time
+  // Whether the cycles are a lower bound: those of a run with the latency of RunReport::memory, or
+  // those that its bandwidth takes for all bytes, whichever are more.
+  bool bounded = false;
+  int64_t images = 1;  // that run in these cycles at the same time
   // Two operations for each multiply-accumulate (ir/work.h) of an image on the accelerator; the
   // host's do not count.
   int64_t operations = 0;
@@ -43,6 +46,10 @@ struct Performance {
     return clock_mhz > 0 && whole_machine && modelled_mhz.value_or(0) >= clock_mhz;
   }
 };
+
+// Returns the cycles in which the memory of the report moves all bytes of the run's trace; 0
+// without a memory.
+int64_t MemoryCycles(const RunReport& report);
 
 // Returns the figures of a run, or of a program that has not run; nullopt without a machine.
 std::optional<Performance> PerformanceOf(const RunReport& report);

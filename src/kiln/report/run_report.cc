@@ -151,6 +151,19 @@ std::string IntervalText(const RunReport& report) {
   return text;
 }
 
+std::string MemoryText(const RunReport& report) {
+  if (!report.memory.has_value()) return "";
+  const RunReport::Memory& memory = *report.memory;
+  const std::string text = fmt::format(
+      "{}: {:.4g} bytes a cycle for all ports together and {} at {:.5g} MHz; it moves "
+      "the run's bytes in {} cycles",
+      memory.text, memory.bytes_per_cycle, Counted(memory.latency_cycles, "cycle"), memory.mhz,
+      Thousands(MemoryCycles(report)));
+  return memory.is_exact
+             ? text
+             : text + " at least; the cycles of the run have its latency, not its bandwidth";
+}
+
 std::string WrittenText(const RunReport& report) {
   if (report.outputs_file.empty()) return "";
   std::string arrays;
@@ -285,6 +298,7 @@ std::string ToText(const RunReport& report, int top) {
               fmt::format("{} ({}): {:g} multiply-accumulates a cycle", report.machine->name,
                           report.machine->family, report.machine->peak_macs_per_cycle));
   }
+  if (report.memory.has_value()) lines.Add("outer memory", MemoryText(report));
   if (!report.data.source.empty()) {
     lines.Add("data", fmt::format("{}: {} ({}), preprocess {}", report.data.source,
                                   Counted(report.data.images, "image"), report.data.kind,

@@ -60,6 +60,15 @@ struct RunReport {
     double clock_mhz = 0;  // 0 if the design point states none
     Cost cost;
   };
+  // The memory behind the machine's ports, if one was named.
+  struct Memory {
+    std::string text;  // "19.2GB/s,100ns"
+    double mhz = 0;    // the clock at which these are cycles
+    double bytes_per_cycle = 0;
+    int64_t latency_cycles = 0;
+    bool is_exact = false;  // the cycles are of a run with its bandwidth, too
+  };
+  std::optional<Memory> memory;
   std::optional<Machine> machine;  // absent at the reference level
   std::optional<Energy> energy;    // per image on that machine, if the family has an energy model
   std::string objective;           // what schedules minimise; empty at the reference level
@@ -130,6 +139,9 @@ std::string FidelityText(const OutputFidelity& output);
 // Formats the contents of the --outputs file: "out.npz: logits f32 100x10 with codes". Empty if
 // none was written.
 std::string WrittenText(const RunReport& report);
+
+// Formats the memory behind the ports: "19.2GB/s,100ns: 192 bytes a cycle ..."; empty without one.
+std::string MemoryText(const RunReport& report);
 
 // Formats the interval of images that follow one another: "8,208 cycles between images, 24,366
 // images/s at 200 MHz". Empty if the machine finishes an image before it begins the next.

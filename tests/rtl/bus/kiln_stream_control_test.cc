@@ -34,7 +34,7 @@ class Control {
         testbench::AxiLiteRead(*model_, address, [&] { model_.Settle(); }, [&] { Step(); }, &error);
     return error ? std::nullopt : std::optional(value);
   }
-  // Lets a cycle pass. Readers and writers are busy from the cycle after start on, for `left` cycles
+  // Lets a cycle pass. Readers and writers are busy from the cycle after start on for `left` cycles
   // each.
   void Step() {
     model_.Settle();

@@ -51,6 +51,11 @@ std::string Accelerator::UntimedReason(const RtlOptions& rtl) const {
          std::to_string(MostMemoryLatency());
 }
 
+StatusOr<std::unique_ptr<Accelerator>> Accelerator::WithMemoryLatency(uint64_t) const {
+  return UnsupportedAt(
+      "", name(), "the " + std::string(family()) + " family has no memory behind its ports", "");
+}
+
 StatusOr<Waveform> Accelerator::RecordDifference(const Program&, const Batch&, const RtlOptions&,
                                                  const std::filesystem::path&) const {
   return UnsupportedAt(

@@ -17,6 +17,7 @@ struct MemoryPort {
   double bytes_per_cycle = 0;  // at most
   bool writes = false;         // to memory; otherwise it reads
   bool moves_scales = false;   // of blocks; traces do not count their bytes
+  bool shared = false;         // the bytes of all other ports pass through it, too
 };
 
 // The traffic of a program.
@@ -40,7 +41,7 @@ struct Traffic {
   int64_t Sum(size_t kernel, bool writes) const {
     int64_t sum = 0;
     for (size_t p = 0; p < ports.size(); ++p)
-      sum += ports[p].writes == writes ? bytes[kernel][p] : 0;
+      sum += ports[p].writes == writes && !ports[p].shared ? bytes[kernel][p] : 0;
     return sum;
   }
 };

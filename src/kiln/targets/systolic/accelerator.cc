@@ -242,6 +242,14 @@ StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml,
   return std::make_unique<SystolicAccelerator>(std::move(config));
 }
 
+StatusOr<std::unique_ptr<Accelerator>> SystolicAccelerator::WithMemoryLatency(
+    uint64_t cycles) const {
+  Config config = config_;
+  config.memory_latency =
+      static_cast<int>(std::min<uint64_t>(cycles, 1 << 24)) + config_.port_latency();
+  return ParseDesignPoint(PrintConfig(config), config.name);
+}
+
 hardware::FamilyKeys DescribeKeys() {
   return {.family = Keys().family(),
           .introduction =

@@ -142,6 +142,13 @@ StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml,
   return std::make_unique<VtaAccelerator>(std::move(config));
 }
 
+StatusOr<std::unique_ptr<Accelerator>> VtaAccelerator::WithMemoryLatency(uint64_t cycles) const {
+  Config config = config_;
+  config.memory_latency =
+      static_cast<int>(std::min<uint64_t>(cycles, 1 << 24)) + int{kAxiPortLatency};
+  return ParseDesignPoint(PrintConfig(config), config.name);
+}
+
 hardware::FamilyKeys DescribeKeys() {
   return {
       .family = Keys().family(),

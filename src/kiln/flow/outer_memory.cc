@@ -1,0 +1,141 @@
+// Parses the memory behind a machine and converts it to cycles.
+#include "kiln/flow/outer_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <span>
+
+#include "kiln/report/performance.h"
+#include "kiln/support/excerpt.h"
+
+namespace kiln {
+namespace {
+
+struct MemoryUnit {
+  std::string_view name;
+  double factor;
+};
+constexpr MemoryUnit kBandwidths[] = {{"B/s", 1},
+                                      {"kB/s", 1e3},
+                                      {"MB/s", 1e6},
+                                      {"GB/s", 1e9},
+                                      {"TB/s", 1e12},
+                                      {"KiB/s", 1024},
+                                      {"MiB/s", 1024 * 1024.0},
+                                      {"GiB/s", 1073741824.0}};
+constexpr MemoryUnit kTimes[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}};
+constexpr double kMostBandwidth = 1e15, kMostSeconds = 1;
+
+// Returns a number with a unit, blanks around and between allowed; nullopt if it is none.
+std::optional<double> Quantity(std::string_view text, std::span<const MemoryUnit> units) {
+  const auto trim = [](std::string_view part) {
+    const size_t first = part.find_first_not_of(' ');
+    if (first == std::string_view::npos) return std::string_view();
+    return part.substr(first, part.find_last_not_of(' ') - first + 1);
+  };
+  text = trim(text);
+  double number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  if (error != std::errc()) return std::nullopt;
+  const std::string_view unit = trim(text.substr(static_cast<size_t>(end - text.data())));
+  const auto row = std::ranges::find(units, unit, &MemoryUnit::name);
+  if (row == units.end() || !std::isfinite(number)) return std::nullopt;
+  return number * row->factor;
+}
+
+// Returns the clock of the accelerator's figures in MHz. Error: it is not known.
+StatusOr<double> ClockOf(const Accelerator& accelerator, int node_nm) {
+  RunReport report;
+  RunReport::Machine machine;
+  machine.clock_mhz = accelerator.ClockMhz();
+  if (auto cost = accelerator.EstimateCost(node_nm); cost.ok()) machine.cost = *std::move(cost);
+  report.machine = std::move(machine);
+  const std::optional<Performance> performance = PerformanceOf(report);
+  if (performance.has_value() && performance->mhz > 0) return performance->mhz;
+  return ErrorAt("", accelerator.name(),
+                 "its clock is not known, so that --memory cannot be converted to cycles",
+                 "add clock_mhz to the design point");
+}
+
+}  // namespace
+
+StatusOr<OuterMemory> ParseOuterMemory(std::string_view text) {
+  const auto fault = [&](const std::string& why) {
+    return ErrorAt("", "--memory", fmt::format("{} {}", QuotedExcerpt(std::string(text)), why),
+                   "write bandwidth and latency, such as 19.2GB/s,100ns");
+  };
+  const size_t comma = text.find(',');
+  if (comma == std::string_view::npos) return fault("does not have two parts");
+  const std::optional<double> bandwidth = Quantity(text.substr(0, comma), kBandwidths),
+                              latency = Quantity(text.substr(comma + 1), kTimes);
+  if (!bandwidth.has_value())
+    return fault("does not begin with a bandwidth in B/s, kB/s, MB/s, GB/s, TB/s, or KiB/s and up");
+  if (!latency.has_value()) return fault("does not end with a latency in ns, us or ms");
+  if (*bandwidth < 1 || *bandwidth > kMostBandwidth)
+    return fault("has a bandwidth outside 1 B/s to 1000 TB/s");
+  if (*latency < 0 || *latency > kMostSeconds) return fault("has a latency outside 0 to 1 s");
+  return OuterMemory{*bandwidth, *latency, std::string(text)};
+}
+
+RunReport::Memory MemoryAtClock(const OuterMemory& memory, double mhz) {
+  // Without the guard, 100 ns at 100 MHz could be 10.000000000000002 cycles.
+  constexpr double kRounding = 1e-9;
+  const double cycles = memory.seconds * 1e6 * mhz;
+  return {.text = memory.text,
+          .mhz = mhz,
+          .bytes_per_cycle = memory.bytes_per_second / (1e6 * mhz),
+          .latency_cycles = std::max<int64_t>(
+              1, static_cast<int64_t>(std::ceil(cycles - kRounding * std::max(1.0, cycles))))};
+}
+
+Status AdaptToMemory(const OuterMemory& memory, int node_nm,
+                     std::unique_ptr<Accelerator>* accelerator, RunReport* report) {
+  const Accelerator& given = **accelerator;
+  const uint64_t most = given.MostMemoryLatency();
+  if (most == 0) {
+    return UnsupportedAt("", given.name(),
+                         fmt::format("the {} family has no memory behind its ports, so that "
+                                     "--memory says nothing about it",
+                                     given.family()),
+                         "leave --memory out");
+  }
+  KILN_ASSIGN_OR_RETURN(const double mhz, ClockOf(given, node_nm));
+  const RunReport::Memory timed = MemoryAtClock(memory, mhz);
+  if (timed.latency_cycles <= static_cast<int64_t>(most)) return OkStatus();
+  auto adapted = given.WithMemoryLatency(static_cast<uint64_t>(timed.latency_cycles));
+  if (!adapted.ok()) return WithContext("--memory", adapted.status());
+  *accelerator = *std::move(adapted);
+  report->notes.push_back(
+      fmt::format("the ports keep requests in flight for the memory's {} cycles, by another "
+                  "memory_latency than the design point's",
+                  timed.latency_cycles));
+  return OkStatus();
+}
+
+Status ApplyMemory(const OuterMemory& memory, const Accelerator& accelerator, Level level,
+                   RunReport* report, RtlOptions* rtl) {
+  if (!report->traffic.has_value()) {
+    return UnsupportedAt("", accelerator.name(), "bytes by kernel are not known for --memory", "");
+  }
+  KILN_ASSIGN_OR_RETURN(const double mhz, ClockOf(accelerator, report->machine->cost.node_nm));
+  RunReport::Memory timed = MemoryAtClock(memory, mhz);
+  timed.is_exact = level == Level::kRtl;
+  rtl->memory_latency = static_cast<uint64_t>(timed.latency_cycles);
+  if (level == Level::kRtl) rtl->dram_bytes_per_cycle = timed.bytes_per_cycle;
+  report->traffic->ports.push_back(
+      {.name = "memory", .bytes_per_cycle = timed.bytes_per_cycle, .shared = true});
+  for (std::vector<int64_t>& bytes : report->traffic->bytes) {
+    int64_t sum = 0;
+    for (const int64_t count : bytes) sum += count;
+    bytes.push_back(sum);
+  }
+  report->memory = std::move(timed);
+  return OkStatus();
+}
+
+}  // namespace kiln

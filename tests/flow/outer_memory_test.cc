@@ -1,0 +1,132 @@
+// Tests of the memory behind a machine: its text, its cycles, and the bound that it sets.
+#include "kiln/flow/outer_memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kiln/report/kernel_loads.h"
+#include "kiln/report/performance.h"
+#include "kiln/targets/registry.h"
+#include "tests/report/example_report.h"
+
+namespace kiln {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(OuterMemory, BandwidthAndLatencyWithTheirUnits) {
+  const auto expect = [](const char* text, double bytes, double seconds) {
+    const auto memory = ParseOuterMemory(text);
+    ASSERT_TRUE(memory.ok()) << memory.status();
+    EXPECT_DOUBLE_EQ(memory->bytes_per_second, bytes) << text;
+    EXPECT_DOUBLE_EQ(memory->seconds, seconds) << text;
+    EXPECT_EQ(memory->text, text);
+  };
+  expect("19.2GB/s,100ns", 19.2e9, 100e-9);
+  expect(" 800 MB/s , 0.25 us ", 800e6, 0.25e-6);
+  expect("2GiB/s,0ns", 2147483648.0, 0);
+  expect("64KiB/s,1ms", 65536, 1e-3);
+}
+
+TEST(OuterMemory, OtherTextIsAnError) {
+  for (const char* text : {"", "19.2GB/s", "19.2,100ns", "GB/s,100ns", "19.2GB/s,100", "1gb/s,1ns",
+                           "0GB/s,1ns", "-1GB/s,1ns", "1GB/s,-1ns", "1GB/s,2000ms", "nanGB/s,1ns",
+                           "1e3GB/s,1ns", "1GB/s,1ns,1", "99999999TB/s,1ns"}) {
+    const auto memory = ParseOuterMemory(text);
+    ASSERT_FALSE(memory.ok()) << text;
+    EXPECT_THAT(MessageOf(memory.status()), HasSubstr("--memory: '")) << text;
+    EXPECT_THAT(MessageOf(memory.status()), HasSubstr("such as 19.2GB/s,100ns")) << text;
+  }
+}
+
+TEST(OuterMemory, CyclesAreWhole) {
+  const OuterMemory memory = *ParseOuterMemory("19.2GB/s,100ns");
+  EXPECT_DOUBLE_EQ(MemoryAtClock(memory, 100).bytes_per_cycle, 192);
+  EXPECT_EQ(MemoryAtClock(memory, 100).latency_cycles, 10);
+  EXPECT_EQ(MemoryAtClock(memory, 101).latency_cycles, 11);
+  EXPECT_EQ(MemoryAtClock(memory, 1).latency_cycles, 1);
+  EXPECT_EQ(MemoryAtClock(*ParseOuterMemory("1GB/s,0ns"), 500).latency_cycles, 1);
+}
+
+// ExampleReport: 4,000 cycles, of which conv takes 2,500.
+RunReport ReportWithTraffic() {
+  RunReport report = ExampleReport();
+  report.traffic = Traffic::For({{.name = "reads", .bytes_per_cycle = 8},
+                                 {.name = "writes", .bytes_per_cycle = 8, .writes = true}},
+                                report.kernels.size());
+  report.traffic->bytes = {{4000, 1000}, {900, 100}, {0, 0}, {1500, 500}};
+  return report;
+}
+
+// A machine with memory, whose figures are those of the test's reports.
+std::unique_ptr<Accelerator> Machine(const std::string& name) {
+  auto loaded = LoadAccelerator("accelerators/" + name + ".yaml");
+  EXPECT_TRUE(loaded.ok()) << loaded.status();
+  return *std::move(loaded);
+}
+
+TEST(OuterMemory, AllPortsShareIt) {
+  const auto machine = Machine("systolic-int8-16x16");
+  RunReport report = ReportWithTraffic();
+  RtlOptions rtl;
+  // 1 GB/s at 500 MHz: 2 bytes a cycle. The clock is the machine's own.
+  ASSERT_EQ(ApplyMemory(*ParseOuterMemory("1GB/s,20ns"), *machine, Level::kCycle, &report, &rtl),
+            OkStatus());
+  ASSERT_TRUE(report.memory.has_value());
+  const double each = report.memory->bytes_per_cycle;
+  EXPECT_DOUBLE_EQ(each, 1000 / report.memory->mhz);
+  EXPECT_EQ(rtl.dram_bytes_per_cycle, 0) << "the cycle level has the latency only";
+  EXPECT_EQ(rtl.memory_latency, static_cast<uint64_t>(report.memory->latency_cycles));
+  EXPECT_EQ(report.traffic->BytesRead(0), 4000) << "the shared port is not counted again";
+  EXPECT_EQ(report.traffic->BytesWritten(0), 1000);
+  EXPECT_EQ(MemoryCycles(report), static_cast<int64_t>(std::ceil(8000 / each)));
+  const std::vector<KernelLoad> loads = KernelLoads(report);
+  EXPECT_EQ(report.traffic->ports[static_cast<size_t>(loads[0].port)].name, "memory");
+  EXPECT_EQ(loads[0].port_bytes, 5000);
+
+  RunReport exact = ReportWithTraffic();
+  ASSERT_EQ(ApplyMemory(*ParseOuterMemory("1GB/s,20ns"), *machine, Level::kRtl, &exact, &rtl),
+            OkStatus());
+  EXPECT_DOUBLE_EQ(rtl.dram_bytes_per_cycle, each);
+  EXPECT_FALSE(PerformanceOf(exact)->bounded);
+}
+
+TEST(OuterMemory, TheBandwidthBoundsTheTime) {
+  RunReport report = ReportWithTraffic();
+  report.memory =
+      RunReport::Memory{.text = "memory", .mhz = 100, .bytes_per_cycle = 4, .latency_cycles = 10};
+  EXPECT_EQ(PerformanceOf(report)->cycles, 4000) << "8,000 bytes take 2,000 cycles";
+  EXPECT_TRUE(PerformanceOf(report)->bounded);
+  report.machine->clock_mhz = 100;
+  report.machine->cost.clock = {};
+  EXPECT_THAT(TimeText(*PerformanceOf(report)),
+              testing::StartsWith("at least 0.0400 ms at 100 MHz, at most "));
+  report.memory->bytes_per_cycle = 1;
+  EXPECT_EQ(PerformanceOf(report)->cycles, 8000);
+  report.memory->is_exact = true;
+  EXPECT_EQ(PerformanceOf(report)->cycles, 4000) << "the run's own cycles";
+}
+
+TEST(OuterMemory, PortsKeepRequestsInFlightForIt) {
+  auto machine = Machine("systolic-int8-16x16");
+  const std::string before = machine->Describe();
+  RunReport report;
+  ASSERT_EQ(AdaptToMemory(*ParseOuterMemory("19.2GB/s,2ns"), kDefaultNode, &machine, &report),
+            OkStatus());
+  EXPECT_EQ(machine->Describe(), before);
+  EXPECT_TRUE(report.notes.empty());
+  ASSERT_EQ(AdaptToMemory(*ParseOuterMemory("19.2GB/s,100ns"), kDefaultNode, &machine, &report),
+            OkStatus());
+  EXPECT_EQ(machine->MostMemoryLatency(), 50) << "at 500 MHz";
+  EXPECT_EQ(report.notes.size(), 1u);
+  const Status beyond =
+      AdaptToMemory(*ParseOuterMemory("19.2GB/s,1ms"), kDefaultNode, &machine, &report);
+  EXPECT_THAT(MessageOf(beyond), HasSubstr("memory_latency"));
+  auto streams = Machine("se-4");
+  EXPECT_THAT(
+      MessageOf(AdaptToMemory(*ParseOuterMemory("1GB/s,1ns"), kDefaultNode, &streams, &report)),
+      HasSubstr("has no memory behind its ports"));
+}
+
+}  // namespace
+}  // namespace kiln
