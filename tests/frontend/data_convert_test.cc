@@ -75,8 +75,10 @@ TEST(Preprocess, NamesWhatIsWrong) {
   }
   EXPECT_THAT(error("std=1-1"), HasSubstr("std '1-1' would divide by zero"));
   EXPECT_THAT(error("channels=brg"), HasSubstr("channels 'brg' is none of rgb, bgr"));
-  EXPECT_THAT(error("gain=2"),
-              HasSubstr("unknown key 'gain'; one of: scale, mean, std, layout, channels"));
+  EXPECT_THAT(
+      error("gain=2"),
+      HasSubstr("unknown key 'gain'; one of: resize, interpolation, crop, scale, mean, std, "
+                "layout, channels"));
   EXPECT_THAT(error("mean=1,mean=2"), HasSubstr("key 'mean' stands twice"));
   EXPECT_THAT(error("layout=nchw"), HasSubstr("layout 'nchw' is none of chw, hwc"));
   EXPECT_THAT(error("255"), HasSubstr("'255' is not of the form key=value"));
@@ -203,7 +205,7 @@ TEST_F(ConvertTest, NamesWhatDoesNotFit) {
                         "3x2x2; if that is "
                         "their order, say layout=hwc"));
   EXPECT_THAT(error("none", {1, 1, 28, 28}),
-              HasSubstr("which takes 1x28x28; choose data of that shape"));
+              HasSubstr("which takes 1x28x28; choose data of that shape, or name resize"));
   EXPECT_THAT(error("layout=hwc,mean=1:2", {1, 3, 2, 2}),
               HasSubstr("images of 3 channels, but 2 values of mean"));
   EXPECT_THAT(error("none", {1, 3, kUnknownDim, 2}),

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "kiln/ir/unit_axes.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/excerpt.h"
 #include "kiln/support/parallel.h"
 
@@ -25,6 +26,33 @@ Shape ChannelsFirst(const Shape& shape, ImageLayout layout) {
 bool Fits(const Shape& stored, const Shape& wanted) {
   if (WithoutOnes(stored.dims()) == WithoutOnes(wanted.dims())) return true;
   return wanted.rank() == 1 && stored.NumElements() == wanted.NumElements();
+}
+
+// Returns the shape (channels first) that images have after resize and crop. Errors: images that
+// cannot be resized or cropped; a resized image beyond the budget.
+StatusOr<Shape> ShapeAfter(const Preprocess& preprocess, const DataSet& set, const Shape& stored) {
+  if (!preprocess.resize.has_value() && !preprocess.crop.has_value()) return stored;
+  if (stored.rank() != 2 && stored.rank() != 3) {
+    return ErrorAt(set.source(), "",
+                   fmt::format("samples of {} are not images that resize or crop could change",
+                               set.image_shape().ToString()),
+                   "leave both out of --preprocess, or store height, width and channels");
+  }
+  if (preprocess.resize.has_value() && set.element() != ElementType::kUint8) {
+    return ErrorAt(set.source(), "",
+                   fmt::format("resize takes images of uint8; these are {}", NameOf(set.element())),
+                   "store them as uint8, or resize them before");
+  }
+  const ImageSize from{stored[stored.rank() - 2], stored[stored.rank() - 1]};
+  const ImageSize resized = preprocess.ResizedSize(from);
+  if (resized.height > budgets::kImagePixels / resized.width) {
+    return ErrorAt(
+        set.source(), "",
+        fmt::format("resize would make images of {}x{} pixels", resized.height, resized.width),
+        fmt::format("at most {} pixels", budgets::kImagePixels));
+  }
+  const ImageSize to = preprocess.ResultSize(from);
+  return stored.rank() == 2 ? Shape{to.height, to.width} : Shape{stored[0], to.height, to.width};
 }
 
 // Calls f with a function that reads element i of `bytes` as a float.
@@ -97,22 +125,31 @@ StatusOr<ImageConverter> ImageConverter::Create(const DataSet* set, Preprocess p
   }
   const ImageLayout layout = preprocess.layout.value_or(set->layout());
   const Shape stored = ChannelsFirst(set->image_shape(), layout);
-  if (!Fits(stored, wanted)) {
+  KILN_ASSIGN_OR_RETURN(const Shape shape, ShapeAfter(preprocess, *set, stored));
+  if (!Fits(shape, wanted)) {
     // If the other layout would fit, the message suggests it.
     const ImageLayout other = layout == ImageLayout::kChw ? ImageLayout::kHwc : ImageLayout::kChw;
-    const bool other_fits = Fits(ChannelsFirst(set->image_shape(), other), wanted);
-    return ErrorAt(set->source(), "",
-                   fmt::format("images of {} ({}) do not fit {} of {}, which takes {}",
-                               set->image_shape().ToString(), NameOf(layout), place, model_source,
-                               wanted.ToString()),
-                   other_fits ? fmt::format("if that is their order, say layout={} in --preprocess",
-                                            NameOf(other))
-                              : "choose data of that shape");
+    const StatusOr<Shape> turned =
+        ShapeAfter(preprocess, *set, ChannelsFirst(set->image_shape(), other));
+    const bool changes = preprocess.resize.has_value() || preprocess.crop.has_value();
+    const bool resizable = set->element() == ElementType::kUint8 && stored.rank() >= 2;
+    return ErrorAt(
+        set->source(), "",
+        fmt::format("images of {} ({}){} do not fit {} of {}, which takes {}",
+                    set->image_shape().ToString(), NameOf(layout),
+                    changes ? fmt::format(", {} after resize and crop,", shape.ToString()) : "",
+                    place, model_source, wanted.ToString()),
+        turned.ok() && Fits(*turned, wanted)
+            ? fmt::format("if that is their order, say layout={} in --preprocess", NameOf(other))
+        : resizable ? "choose data of that shape, or name resize and crop in --preprocess"
+                    : "choose data of that shape");
   }
   ImageConverter converter;
   converter.set_ = set;
+  if (!(shape == stored) || preprocess.resize.has_value())
+    converter.stored_size_ = {stored[stored.rank() - 2], stored[stored.rank() - 1]};
   converter.batch_shape_ = input.shape();
-  const int64_t elements = stored.NumElements();
+  const int64_t elements = shape.NumElements();
   converter.channels_ = stored.rank() >= 3 ? stored[0] : 1;
   converter.pixels_ = elements / converter.channels_;
   converter.channels_last_ = layout == ImageLayout::kHwc && stored.rank() == 3;
@@ -152,9 +189,34 @@ StatusOr<ImageConverter> ImageConverter::Create(const DataSet* set, Preprocess p
   return converter;
 }
 
+std::vector<std::byte> ImageConverter::ResizeAndCrop(std::span<const std::byte> image) const {
+  const ImageSize resized = preprocess_.ResizedSize(stored_size_);
+  const ImageSize result = preprocess_.ResultSize(stored_size_);
+  // Each colour is an image of its own if channels are stored first.
+  const int64_t planes = channels_last_ ? 1 : channels_;
+  const int64_t samples = channels_ / planes;  // of a pixel
+  const size_t plane_bytes = image.size() / static_cast<size_t>(planes);
+  std::vector<std::byte> out;
+  for (int64_t plane = 0; plane < planes; ++plane) {
+    std::span<const std::byte> pixels =
+        image.subspan(static_cast<size_t>(plane) * plane_bytes, plane_bytes);
+    std::vector<std::byte> changed;
+    if (preprocess_.resize.has_value()) {
+      changed = ResizeImage(pixels, stored_size_, resized, samples, preprocess_.interpolation);
+      pixels = changed;
+    }
+    if (preprocess_.crop.has_value())
+      changed = CropCentre(pixels, resized, result, samples * SizeOf(set_->element()));
+    out.insert(out.end(), changed.begin(), changed.end());
+  }
+  return out;
+}
+
 void ImageConverter::Convert(int64_t i, std::span<float> out) const {
   KILN_CHECK(static_cast<int64_t>(out.size()) == elements_per_image());
-  const std::span<const std::byte> image = set_->Image(i);
+  std::span<const std::byte> image = set_->Image(i);
+  std::vector<std::byte> changed;
+  if (stored_size_.height > 0) image = changed = ResizeAndCrop(image);
   // Strides of the stored image; the result is channels first.
   const int64_t channel_stride = channels_last_ ? 1 : pixels_;
   const int64_t pixel_stride = channels_last_ ? channels_ : 1;
@@ -187,7 +249,9 @@ Tensor ImageConverter::MakeBatch(int64_t first, int64_t count) const {
   Tensor batch(ElementType::kFloat32, shape);
   const std::span<float> all = batch.data<float>();
   const auto elements = static_cast<size_t>(elements_per_image());
-  ParallelFor(count, 64, [&](int64_t begin, int64_t end) {
+  // An image that is resized takes longer than the start of a thread's next piece.
+  const int64_t grain = stored_size_.height > 0 ? 1 : 64;
+  ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       Convert(first + i, all.subspan(static_cast<size_t>(i) * elements, elements));
     }

@@ -13,16 +13,17 @@
 
 namespace kiln {
 
-// Converts the images of one data set to inputs of one network: element type to fp32, preprocessing
-// (data_preprocess.h), dimensions to the network's order (NCHW). Refers to the data set, which must
+// Converts the images of one data set to inputs of one network: preprocessing (data_preprocess.h),
+// element type to fp32, dimensions to the network's order (NCHW). Refers to the data set, which must
 // outlive it. Thread-safe.
 class ImageConverter {
  public:
   // Creates a converter for an image input of a network: fp32, all dimensions but the first known.
-  // A stored image fits if its dimensions (channels first) equal the input's after the batch, up to
-  // dimensions of 1, or if the input takes a flat vector of as many elements.
+  // An image fits if its dimensions after resize and crop (channels first) equal the input's after
+  // the batch, up to dimensions of 1, or if the input takes a flat vector of as many elements.
   //   errors  name the model and the data with both shapes; mean or std that do not match the
-  //           channels
+  //           channels; resize or crop of samples that have no height and width; resize of samples
+  //           other than uint8
   static StatusOr<ImageConverter> Create(const DataSet* set, Preprocess preprocess,
                                          const Value& input, std::string_view model_source);
 
@@ -38,11 +39,14 @@ class ImageConverter {
 
  private:
   ImageConverter() = default;
+  // Returns a stored image after resize and crop, in the stored layout.
+  std::vector<std::byte> ResizeAndCrop(std::span<const std::byte> image) const;
   const DataSet* set_ = nullptr;
   Preprocess preprocess_;
   Shape batch_shape_;
   int64_t channels_ = 1;
-  int64_t pixels_ = 0;             // per channel
+  ImageSize stored_size_;          // if images are resized or cropped
+  int64_t pixels_ = 0;             // per channel, after resize and crop
   bool channels_last_ = false;     // in the stored image
   std::vector<float> mean_, std_;  // one per channel
   std::vector<float>
