@@ -162,8 +162,8 @@ TEST(ImageResize, NamesWhatIsWrong) {
 }
 
 TEST(ImageResize, ReadsAndPrintsItsKeys) {
-  for (const char* text : {"resize=256,crop=224,scale=1/255", "resize=240x320,interpolation=bicubic",
-                           "crop=3x4", "resize=16384"}) {
+  for (const char* text : {"resize=256,crop=224,scale=1/255",
+                           "resize=240x320,interpolation=bicubic", "crop=3x4", "resize=16384"}) {
     const auto p = ParsePreprocess(text, "", "--preprocess");
     ASSERT_TRUE(p.ok()) << p.status();
     EXPECT_EQ(p->ToString(), text);

@@ -51,9 +51,9 @@ void DataArguments::Declare(CLI::App& app) {
   group
       ->add_option(
           "--data", path_,
-          "Images: IDX, CIFAR binary, .npy, .npz, PGM, PPM or raw float32, plain or gzip. Other or "
-          "several "
-          "inputs: .npz or a folder of .npy, arrays named as the inputs, first axis samples")
+          "Images: IDX, CIFAR binary, .npy, .npz, JPEG, PNG, PGM, PPM or raw float32, or a folder "
+          "of images, or of one folder of images for each class. Other or several inputs: .npz or "
+          "a folder of .npy, arrays named as the inputs, first axis samples")
       ->type_name("FILE");
   group
       ->add_option("--labels", labels_,

@@ -91,8 +91,8 @@ int64_t HalfToEven(int64_t x) { return x / 2 + (x % 4 == 3 ? 1 : 0); }
 ImageSize ResizeShorterSide(ImageSize from, int64_t shorter) {
   const int64_t least = std::min(from.height, from.width);
   const int64_t most = std::max(from.height, from.width);
-  const auto longer = static_cast<int64_t>(static_cast<double>(shorter * most) /
-                                           static_cast<double>(least));
+  const auto longer =
+      static_cast<int64_t>(static_cast<double>(shorter * most) / static_cast<double>(least));
   return from.height < from.width ? ImageSize{shorter, longer} : ImageSize{longer, shorter};
 }
 
