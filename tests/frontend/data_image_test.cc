@@ -142,7 +142,7 @@ TEST_F(ImageFiles, AreResizedAndCropped) {
   EXPECT_TRUE(std::equal(expected.begin(), expected.end(), all.begin()));
   // What resize and crop decide is checked at once, the rest for each image.
   EXPECT_THAT(MessageOf(converter("crop=9").status()),
-              HasSubstr("3x9x9 after resize and crop, do not fit"));
+              HasSubstr("set: images of ?x?x3 (hwc), 3x9x9 after resize and crop, do not fit"));
   EXPECT_EQ(MessageOf(converter("resize=11")->MakeBatch(0, 2).status()),
             (folder_ / "set/1.png").string() +
                 ": images of 23x37x3 (hwc), 3x11x17 after resize and crop, do not fit input "
@@ -154,10 +154,10 @@ TEST_F(ImageFiles, AreResizedAndCropped) {
   EXPECT_THAT(MessageOf(converter("crop=11x12")->MakeBatch(0, 2).status()),
               HasSubstr("2.png: is damaged ("));
   const Value* ids = graph.AddInput("ids", {ElementType::kInt64, Shape{1, 3}});
-  EXPECT_THAT(MessageOf(InputReader::OfValues(std::make_shared<const DataSet>(*set), *ids,
-                                              "net.onnx")
-                            .status()),
-              HasSubstr("net.onnx: input 'ids': is ids i64 1x3; "));
+  EXPECT_THAT(
+      MessageOf(
+          InputReader::OfValues(std::make_shared<const DataSet>(*set), *ids, "net.onnx").status()),
+      HasSubstr("net.onnx: input 'ids': is ids i64 1x3; "));
 }
 
 TEST_F(ImageFiles, NameWhatIsWrongWithAFolder) {
@@ -189,8 +189,9 @@ TEST_F(ImageFiles, HaveABudgetOfFiles) {
   Copy("grey.png", "set/a/1.png");
   Copy("grey.png", "set/a/2.png");
   EXPECT_EQ(ErrorOf(folder_ / "set", {.folder_files = 3}), "no error");  // and the class
-  EXPECT_EQ(ErrorOf(folder_ / "set", {.folder_files = 2}),
-            (folder_ / "set/a").string() + ": holds images or folders beyond the first 2; split it");
+  EXPECT_EQ(
+      ErrorOf(folder_ / "set", {.folder_files = 2}),
+      (folder_ / "set/a").string() + ": holds images or folders beyond the first 2; split it");
 }
 
 // The first scan of a progressive file, again and again.

@@ -50,7 +50,8 @@ StatusOr<Shape> ShapeAfter(const Preprocess& preprocess, const std::string& name
                    "store them as uint8, or resize them before");
   }
   const ImageSize resized = preprocess.ResizedSize(SizeOfImage(stored));
-  if (resized.height > budgets::kImagePixels / resized.width) {
+  // The size of images of a folder is unknown before they are read.
+  if (resized.height > 0 && resized.height > budgets::kImagePixels / resized.width) {
     return ErrorAt(
         name, "",
         fmt::format("resize would make images of {}x{} pixels", resized.height, resized.width),
@@ -107,7 +108,7 @@ void WithReader(ElementType type, const std::byte* bytes, F&& f) {
 
 }  // namespace
 
-// Checks everything once, so that Convert cannot fail.
+// Checks once what does not depend on single files of a folder.
 StatusOr<ImageConverter> ImageConverter::Create(const DataSet* set, Preprocess preprocess,
                                                 const Value& input, std::string_view model_source) {
   const std::string place = "input " + QuotedExcerpt(input.name());
@@ -142,12 +143,9 @@ StatusOr<ImageConverter> ImageConverter::Create(const DataSet* set, Preprocess p
       return ErrorAt(set->source(), "", "layout=chw, but image files store pixel after pixel",
                      "leave layout out of --preprocess");
     }
-    // Of images whose size resize or crop decides, one can be checked without any file.
-    if (p.crop.has_value() || (p.resize.has_value() && p.resize->width != 0)) {
-      Shape any = set->image_shape();
-      any[0] = any[1] = 1;
-      KILN_RETURN_IF_ERROR(converter.FittingShape(set->source(), any).status());
-    }
+    // Where resize or crop decides the size, it can be checked without reading a file.
+    if (p.crop.has_value() || (p.resize.has_value() && p.resize->width != 0))
+      KILN_RETURN_IF_ERROR(converter.FittingShape(set->source(), set->image_shape()).status());
   } else {
     KILN_RETURN_IF_ERROR(converter.FittingShape(set->source(), set->image_shape()).status());
   }

@@ -211,8 +211,7 @@ StatusOr<DataSet::Parts> DecodedParts(const Source& source, bool (*decode)(Decod
 void ConvertChannels(int64_t channels, DataSet::Parts* parts) {
   const int64_t have = parts->image_shape.rank() == 2 ? 1 : 3;
   if (channels == 0 || channels == have) return;
-  const auto* from =
-      reinterpret_cast<const unsigned char*>(parts->bytes->data()) + parts->offset;
+  const auto* from = reinterpret_cast<const unsigned char*>(parts->bytes->data()) + parts->offset;
   const int64_t pixels = parts->image_shape[0] * parts->image_shape[1];
   std::string to;
   to.reserve(static_cast<size_t>(pixels * channels));

@@ -74,7 +74,7 @@ def main():
     photo.save(folder / "progressive.jpg", quality=95, progressive=True, subsampling=0)
     grey.save(folder / "grey.jpg", quality=90)
     photo.save(folder / "colour.png")
-    grey.save(folder / "grey.png")
+    grey.save(folder / "grey.png", compress_level=1)
     photo.quantize(16, dither=Image.Dither.NONE).save(folder / "palette.png", bits=4)
     alpha = photo.copy()
     alpha.putalpha(photo.getchannel("G"))
