@@ -34,8 +34,8 @@ std::string Perceptron(double least_weight) {
   for (size_t layer = 0; layer < 3; ++layer) {
     const std::string name = std::to_string(layer);
     if (layer > 0) x = graph.AddNode(Op::kRelu, "relu" + name, {x}, {"relu" + name})->result();
-    Value* w = graph.AddConstant("w" + name, RandomMatrix({widths[layer], widths[layer + 1]},
-                                                          layer + 1, least_weight));
+    Value* w = graph.AddConstant(
+        "w" + name, RandomMatrix({widths[layer], widths[layer + 1]}, layer + 1, least_weight));
     x = graph.AddNode(Op::kMatMul, "product" + name, {x, w}, {"y" + name})->result();
   }
   graph.MarkOutput(x);
@@ -53,8 +53,8 @@ class NarrowRoundTrip : public testing::Test {
   }
   // Returns the bytes of the network's output for made-up inputs.
   std::string Run(const std::string& model, std::vector<std::string> more) const {
-    std::vector<std::string> arguments = {"run",      At(model),       "--random", "20",
-                                          "--limit",  "20",            "--cycle-limit", "1",
+    std::vector<std::string> arguments = {"run",       At(model),    "--random",      "20",
+                                          "--limit",   "20",         "--cycle-limit", "1",
                                           "--outputs", At("out.npz")};
     arguments.insert(arguments.end(), more.begin(), more.end());
     const Outcome run = Call(arguments);
@@ -83,8 +83,8 @@ class NarrowRoundTrip : public testing::Test {
 // Everything is in the file.
 TEST_F(NarrowRoundTrip, OfFloatsAndNibbles) {
   Write("net.kir", Perceptron(-0.2));
-  for (const auto& [recipe, machine] : {std::pair{"e4m3", "systolic-e4m3-8x8"},
-                                        std::pair{"int4", "systolic-int8-8x8"}}) {
+  for (const auto& [recipe, machine] :
+       {std::pair{"e4m3", "systolic-e4m3-8x8"}, std::pair{"int4", "systolic-int8-8x8"}}) {
     SCOPED_TRACE(recipe);
     Export(recipe, "q.kir");
     Export(recipe, "q.onnx");

@@ -27,9 +27,10 @@ std::string CodesText(const std::string& name, int type, const std::vector<int64
                      name, type, fmt::join(dims, ", "), fmt::join(bytes, ", "));
 }
 std::string DequantiseText(const std::string& attributes, const std::string& zero = "") {
-  return fmt::format("node {{ op_type: 'DequantizeLinear' input: ['codes', 'scale'{}] output: 'w' "
-                     "{} }} ",
-                     zero.empty() ? "" : ", '" + zero + "'", attributes);
+  return fmt::format(
+      "node {{ op_type: 'DequantizeLinear' input: ['codes', 'scale'{}] output: 'w' "
+      "{} }} ",
+      zero.empty() ? "" : ", '" + zero + "'", attributes);
 }
 std::string ProductText() {
   return "node { op_type: 'MatMul' input: ['x', 'w'] output: 'y' } output { name: 'y' } ";
@@ -64,10 +65,10 @@ const Value& Weights(const Graph& graph) {
 // Codes 7, -8, 1, -1, 0, 3, -4, 5, the first of two in the low half of a byte. Of the first column,
 // 0.5 * (7 * 1 + 1 * 2 + 0 * 3 - 4 * 4) = -3.5; of the second, 0.25 * (-8 - 2 + 9 + 20) = 4.75.
 TEST(NarrowImport, Int4PerChannel) {
-  const auto graph = Import(
-      21, InputText("x", {"1", "4"}) + CodesText("codes", kInt4, {4, 2}, {0x87, 0xf1, 0x30, 0x5c}) +
-              FloatsText("scale", {2}, {0.5f, 0.25f}) + DequantiseText(IntAttribute("axis", 1)) +
-              ProductText());
+  const auto graph = Import(21, InputText("x", {"1", "4"}) +
+                                    CodesText("codes", kInt4, {4, 2}, {0x87, 0xf1, 0x30, 0x5c}) +
+                                    FloatsText("scale", {2}, {0.5f, 0.25f}) +
+                                    DequantiseText(IntAttribute("axis", 1)) + ProductText());
   ASSERT_TRUE(graph.ok()) << graph.status();
   const Tensor x = Tensor::Of<float>({1, 4}, {1, 2, 3, 4});
   EXPECT_THAT(OutputOn(*graph, x), ElementsAre(-3.5f, 4.75f));
@@ -97,7 +98,15 @@ TEST(NarrowImport, Uint4WithZeroPoints) {
   EXPECT_THAT(OutputOn(*graph, Tensor::Of<float>({1, 2}, {1, 10})), ElementsAre(-8, 46));
 }
 
-// A channel of zeros often has the scale 0, which no annotation has: int8 codes stay.
+// A channel of zeros often has the scale 0, which no annotation has.
+TEST(NarrowImport, E4m3WithAScaleOfZero) {
+  const auto graph = Import(19, InputText("x", {"1", "2"}) +
+                                    CodesText("codes", kE4m3, {2, 2}, {0x38, 0, 0x7e, 0x30}) +
+                                    FloatsText("scale", {2}, {0, 2}) +
+                                    DequantiseText(IntAttribute("axis", 1)) + ProductText());
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_THAT(OutputOn(*graph, Tensor::Of<float>({1, 2}, {1, 10})), ElementsAre(0, 10));
+}
 TEST(NarrowImport, Int4WithAScaleOfZero) {
   const auto graph =
       Import(21, InputText("x", {"1", "2"}) + CodesText("codes", kInt4, {2, 2}, {0x10, 0x70}) +
@@ -140,8 +149,7 @@ TEST(NarrowImport, Uint4PerBlockWithZeroPoints) {
 // Scales that the rule of MX finds become mxint8: 64 and -127 under 2^-2 times 64 / 64.
 TEST(NarrowImport, Int8PerBlockOfPowersOfTwo) {
   const auto graph =
-      Import(21, InputText("x", {"1", "4"}) +
-                     CodesText("codes", 3, {4, 1}, {64, -127, 3, 100}) +
+      Import(21, InputText("x", {"1", "4"}) + CodesText("codes", 3, {4, 1}, {64, -127, 3, 100}) +
                      FloatsText("scale", {2, 1}, {0.25f, 8}) +
                      DequantiseText(IntAttribute("axis", 0) + IntAttribute("block_size", 2)) +
                      ProductText());
@@ -163,8 +171,7 @@ TEST(NarrowImport, Int8PerBlockOfPowersOfTwo) {
 // rule's, because 448 is at the top of the format.
 TEST(NarrowImport, E4m3PerBlock) {
   const auto graph = Import(
-      21, InputText("x", {"1", "4"}) +
-              CodesText("codes", kE4m3, {4, 1}, {0x7e, 0x01, 0x78, 0xb8}) +
+      21, InputText("x", {"1", "4"}) + CodesText("codes", kE4m3, {4, 1}, {0x7e, 0x01, 0x78, 0xb8}) +
               FloatsText("scale", {2, 1}, {2, 1}) +
               DequantiseText(IntAttribute("axis", 0) + IntAttribute("block_size", 2)) +
               ProductText());
@@ -182,15 +189,14 @@ TEST(NarrowImport, BlocksLongerThanTheAxis) {
   for (const int64_t block : {int64_t{32}, std::numeric_limits<int64_t>::max()}) {
     SCOPED_TRACE(block);
     for (const int type : {3, kInt4, kE4m3}) {
-      const std::vector<int> codes =
-          type == 3 ? std::vector<int>{1, 64} : type == kInt4 ? std::vector<int>{0x71}
-                                                              : std::vector<int>{0x38, 0x7e};
-      const auto graph =
-          Import(21, InputText("x", {"1", "2"}) + CodesText("codes", type, {2, 1}, codes) +
-                         FloatsText("scale", {1, 1}, {0.5f}) +
-                         DequantiseText(IntAttribute("axis", 0) +
-                                        IntAttribute("block_size", block)) +
-                         ProductText());
+      const std::vector<int> codes = type == 3       ? std::vector<int>{1, 64}
+                                     : type == kInt4 ? std::vector<int>{0x71}
+                                                     : std::vector<int>{0x38, 0x7e};
+      const auto graph = Import(
+          21, InputText("x", {"1", "2"}) + CodesText("codes", type, {2, 1}, codes) +
+                  FloatsText("scale", {1, 1}, {0.5f}) +
+                  DequantiseText(IntAttribute("axis", 0) + IntAttribute("block_size", block)) +
+                  ProductText());
       ASSERT_TRUE(graph.ok()) << graph.status();
       const Tensor x = Tensor::Of<float>({1, 2}, {1, 10});
       const float second = type == 3 ? 64.0f : type == kInt4 ? 7.0f : 448.0f;
@@ -202,10 +208,11 @@ TEST(NarrowImport, BlocksLongerThanTheAxis) {
 
 std::string RoundTripText(int type, const std::string& attributes = "") {
   return FloatsText("scale", {}, {1}) + CodesText("zero", type, {}, {0}) +
-         fmt::format("node {{ op_type: 'QuantizeLinear' input: ['x', 'scale', 'zero'] output: 'q' "
-                     "{} }} node {{ op_type: 'DequantizeLinear' input: ['q', 'scale', 'zero'] "
-                     "output: 'y' }} output {{ name: 'y' }} ",
-                     attributes);
+         fmt::format(
+             "node {{ op_type: 'QuantizeLinear' input: ['x', 'scale', 'zero'] output: 'q' "
+             "{} }} node {{ op_type: 'DequantizeLinear' input: ['q', 'scale', 'zero'] "
+             "output: 'y' }} output {{ name: 'y' }} ",
+             attributes);
 }
 
 // The rounding and the saturation of ONNX's Cast to 8-bit floats with saturate = 1: beyond the
@@ -219,7 +226,7 @@ TEST(NarrowImport, FloatsSaturateAsOnnxSays) {
   ASSERT_TRUE(e4m3.ok()) << e4m3.status();
   // 0.1 is between 0.09375 and 0.1015625; 17 and 19 are halfway between 16, 18 and 20.
   EXPECT_THAT(OutputOn(*e4m3, x), ElementsAreArray({0.1015625f, 16.0f, 20.0f, 448.0f, 448.0f,
-                                                   -448.0f, 448.0f, -448.0f, 0.0f, 0x1p-8f}));
+                                                    -448.0f, 448.0f, -448.0f, 0.0f, 0x1p-8f}));
   const auto e5m2 = Import(19, InputText("x", {"1", "10"}) + RoundTripText(kE5m2));
   ASSERT_TRUE(e5m2.ok()) << e5m2.status();
   EXPECT_THAT(OutputOn(*e5m2, x),
@@ -236,12 +243,18 @@ TEST(NarrowImport, NamesWhatIsRefused) {
   };
   EXPECT_THAT(error(RoundTripText(kE4m3, IntAttribute("saturate", 0))),
               HasSubstr("quantises to e4m3 without saturation; saturate=1"));
-  EXPECT_THAT(error(RoundTripText(kE4m3Fnuz)), HasSubstr("test.onnx: "));
+  EXPECT_THAT(error(RoundTripText(kE4m3Fnuz)),
+              HasSubstr("initialiser 'zero': element type float8e4m3fnuz is not supported"));
   const std::string codes = CodesText("codes", kE4m3, {4, 1}, {1, 2, 3, 4});
   EXPECT_THAT(error(codes + FloatsText("scale", {3, 1}, {1, 1, 1}) +
                     DequantiseText(IntAttribute("axis", 0) + IntAttribute("block_size", 2)) +
                     ProductText()),
-              HasSubstr("has 3 scales for a tensor of 4x1; 2 of them"));
+              HasSubstr("has scales of 3x1 for a tensor of 4x1; scales of 2x1"));
+  // As many scales as there are blocks, in another shape.
+  EXPECT_THAT(error(codes + FloatsText("scale", {1, 2}, {1, 1}) +
+                    DequantiseText(IntAttribute("axis", 0) + IntAttribute("block_size", 2)) +
+                    ProductText()),
+              HasSubstr("has scales of 1x2 for a tensor of 4x1; scales of 2x1"));
   EXPECT_THAT(error(CodesText("codes", kInt4, {4, 1}, {0x21, 0x43}) +
                     FloatsText("scale", {3, 1}, {1, 1, 1}) +
                     DequantiseText(IntAttribute("axis", 0) + IntAttribute("block_size", 2)) +

@@ -253,24 +253,29 @@ Status NarrowValues::DequantiseConstant(NodeImport& node, std::string_view forma
   for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
   const int64_t length = shape.rank() == 0 ? 1 : shape[axis];
   const int64_t blocks = block > 0 ? length / block + (length % block != 0 ? 1 : 0) : length;
-  const int64_t outer = length * inner == 0 ? 0 : codes.size() / (length * inner);
   // One scale per block, per index of the axis, or for the whole tensor.
-  const int64_t wanted = block > 0 ? outer * blocks * inner : scale->size() == 1 ? 1 : length;
-  if (scale->size() != wanted) {
-    if (!is_float) return OkStatus();  // shape inference names what is wrong
-    return node.Invalid(
-        fmt::format("has {} scales for a tensor of {}", scale->size(), shape.ToString()),
-        fmt::format("{} of them", wanted));
+  Shape wanted{length};
+  if (block > 0) {
+    wanted = shape;
+    wanted[axis] = blocks;
   }
-  if (!is_float && node.operand(2) != nullptr && (zero == nullptr || zero->size() != wanted))
+  const bool is_one = block == 0 && scale->size() == 1;
+  if (!is_one && scale->shape() != wanted) {
+    if (!is_float) return OkStatus();  // shape inference names what is wrong
+    return node.Invalid(fmt::format("has scales of {} for a tensor of {}",
+                                    scale->shape().ToString(), shape.ToString()),
+                        fmt::format("scales of {}", wanted.ToString()));
+  }
+  if (!is_float && node.operand(2) != nullptr &&
+      (zero == nullptr || zero->shape() != scale->shape()))
     return OkStatus();
   KILN_RETURN_IF_ERROR(node.ClaimElements(codes.size()));
   Tensor values(ElementType::kFloat32, shape);
   for (int64_t i = 0; i < codes.size(); ++i) {
     const int64_t at = i / inner % length;
     const int64_t s = block > 0 ? (i / (inner * length) * blocks + at / block) * inner + i % inner
-                      : scale->size() == 1 ? 0
-                                           : at;
+                      : is_one  ? 0
+                                : at;
     const double offset = is_float || zero == nullptr ? 0 : zero->ValueAt(s);
     values.data<float>()[static_cast<size_t>(i)] = static_cast<float>(codes.ValueAt(i) - offset) *
                                                    scale->data<float>()[static_cast<size_t>(s)];
@@ -281,7 +286,10 @@ Status NarrowValues::DequantiseConstant(NodeImport& node, std::string_view forma
     q = FindBlockRule(values, axis, block, formats);
   } else {
     KILN_ASSIGN_OR_RETURN(q, ReadParameters(node, format, shape.rank()));
-    if (!is_float && !GivesBack(values, *q)) return OkStatus();
+    if (!GivesBack(values, *q)) {
+      if (!is_float) return OkStatus();
+      q.reset();
+    }
   }
   Value* constant = node.Constant("values", std::move(values));
   if (q.has_value()) return EmitQuantise(node, constant, *q);
