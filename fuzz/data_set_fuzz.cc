@@ -67,6 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     }
   };
   load();
+  options.channels = 3;
   for (const kiln::DataFormatInfo& row : kiln::AllDataFormats()) {
     options.format = row.format;
     load();

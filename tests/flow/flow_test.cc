@@ -118,7 +118,7 @@ class EvaluateTest : public testing::Test {
     settings.random = kImages;
     StatusOr<Images> noise = OpenImages(settings, network_);
     EXPECT_TRUE(noise.ok()) << noise.status();
-    const Tensor batch = noise->MakeBatch(0, kImages)[0];
+    const Tensor batch = (*noise->MakeBatch(0, kImages))[0];
     const auto reference = ReferenceExecutor::Create(network_);
     const auto scores = (*reference)->RunBatch(std::vector<Tensor>{batch});
     DataSet::Parts parts;
@@ -469,7 +469,7 @@ TEST(FlowTest, InputsOfFixedSizeTakeSamplesOfThatSize) {
   const auto three = open({3, 5, 8});
   ASSERT_TRUE(three.ok()) << three.status();
   EXPECT_EQ(three->size(), 3);
-  EXPECT_EQ(three->MakeBatch(0, 2)[0].shape(), (Shape{2, 5, 8}));
+  EXPECT_EQ((*three->MakeBatch(0, 2))[0].shape(), (Shape{2, 5, 8}));
   EXPECT_THAT(
       MessageOf(open({10, 8}).status()),
       HasSubstr("is 10x8: 10 samples of 8; input 'x' of net.onnx takes 5x8; for N samples Nx5x8"));

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "kiln/frontend/data_convert.h"
 #include "kiln/frontend/data_named.h"
 #include "kiln/frontend/data_preprocess.h"
 #include "kiln/frontend/data_set.h"
@@ -262,6 +263,35 @@ TEST_F(DataBudget, OfPreprocess) {
   EXPECT_TRUE(text(budgets::kPreprocessBytes).ok());
   EXPECT_EQ(MessageOf(text(budgets::kPreprocessBytes + 1).status()),
             "--preprocess: 65537 bytes are too many; at most 65536");
+}
+
+TEST_F(DataBudget, OfSidesOfResizedImages) {
+  const auto text = [](int64_t side) {
+    return ParsePreprocess("resize=" + std::to_string(side), "", "--preprocess");
+  };
+  EXPECT_TRUE(text(budgets::kImageSide).ok());
+  EXPECT_EQ(MessageOf(text(budgets::kImageSide + 1).status()),
+            "--preprocess: resize '16385' is neither a number of pixels nor HEIGHTxWIDTH, of 1 to "
+            "16384; write it as scale=1/255,mean=0.485:0.456:0.406,std=0.229:0.224:0.225,"
+            "layout=chw");
+}
+
+// Images 4 pixels wide become 4096 wide, and as many times higher.
+TEST_F(DataBudget, OfPixelsOfResizedImages) {
+  EXPECT_EQ(budgets::kImagePixels, 4096 * 16384);
+  const auto resized = [&](uint32_t height) {
+    const auto set =
+        LoadDataSet(Write("x.idx", Idx(8, {1, height, 4}, std::string(height * 4, 'x'))));
+    EXPECT_TRUE(set.ok()) << set.status();
+    Graph graph;
+    const Value* input = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 1, 4, 4}});
+    const auto preprocess = ParsePreprocess("resize=4096,crop=4", "", "--preprocess");
+    return MessageOf(ImageConverter::Create(&*set, *preprocess, *input, "net.onnx").status());
+  };
+  EXPECT_EQ(resized(16), "");
+  EXPECT_EQ(resized(17), (folder_ / "x.idx").string() +
+                             ": resize would make images of 17408x4096 pixels; at most 67108864 "
+                             "pixels");
 }
 
 }  // namespace

@@ -75,8 +75,10 @@ TEST(Preprocess, NamesWhatIsWrong) {
   }
   EXPECT_THAT(error("std=1-1"), HasSubstr("std '1-1' would divide by zero"));
   EXPECT_THAT(error("channels=brg"), HasSubstr("channels 'brg' is none of rgb, bgr"));
-  EXPECT_THAT(error("gain=2"),
-              HasSubstr("unknown key 'gain'; one of: scale, mean, std, layout, channels"));
+  EXPECT_THAT(
+      error("gain=2"),
+      HasSubstr("unknown key 'gain'; one of: resize, interpolation, crop, scale, mean, std, "
+                "layout, channels"));
   EXPECT_THAT(error("mean=1,mean=2"), HasSubstr("key 'mean' stands twice"));
   EXPECT_THAT(error("layout=nchw"), HasSubstr("layout 'nchw' is none of chw, hwc"));
   EXPECT_THAT(error("255"), HasSubstr("'255' is not of the form key=value"));
@@ -113,7 +115,7 @@ TEST_F(ConvertTest, ComputesInTheStatedOrder) {
   const auto converter =
       ConverterOf(set, "scale=1/255,mean=0.485:0.456:0.406,std=0.229:0.224:0.225", {1, 3, 2, 2});
   ASSERT_TRUE(converter.ok()) << converter.status();
-  const Tensor batch = converter->MakeBatch(0, 2);
+  const Tensor batch = *converter->MakeBatch(0, 2);
   EXPECT_EQ(batch.shape(), (Shape{2, 3, 2, 2}));
   const float mean[] = {0.485f, 0.456f, 0.406f}, deviation[] = {0.229f, 0.224f, 0.225f};
   for (size_t i = 0; i < bytes.size(); ++i) {
@@ -139,15 +141,15 @@ TEST_F(ConvertTest, ElementTypesAgree) {
              from_floats = ConverterOf(b, text, {1, 256}),
              from_longs = ConverterOf(c, text, {1, 256});
   ASSERT_TRUE(from_bytes.ok() && from_floats.ok() && from_longs.ok());
-  EXPECT_TRUE(from_bytes->MakeBatch(0, 1) == from_floats->MakeBatch(0, 1));
-  EXPECT_TRUE(from_bytes->MakeBatch(0, 1) == from_longs->MakeBatch(0, 1));
+  EXPECT_TRUE(*from_bytes->MakeBatch(0, 1) == *from_floats->MakeBatch(0, 1));
+  EXPECT_TRUE(*from_bytes->MakeBatch(0, 1) == *from_longs->MakeBatch(0, 1));
 }
 
 TEST_F(ConvertTest, TurnsChannelsFirst) {
   const DataSet set = SetOf<float>("<f4", "1, 2, 2, 3", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
   const auto converter = ConverterOf(set, "layout=hwc", {1, 3, 2, 2});
   ASSERT_TRUE(converter.ok()) << converter.status();
-  EXPECT_EQ(converter->MakeBatch(0, 1).ToFloats(),
+  EXPECT_EQ(converter->MakeBatch(0, 1)->ToFloats(),
             (std::vector<float>{1, 4, 7, 10, 2, 5, 8, 11, 3, 6, 9, 12}));
 }
 
@@ -158,12 +160,12 @@ TEST_F(ConvertTest, TurnsChannelsRound) {
   const DataSet set = SetOf<float>("<f4", "1, 2, 2, 3", floats);
   const auto converter = ConverterOf(set, "layout=hwc,channels=bgr,mean=100:0:0", {1, 3, 2, 2});
   ASSERT_TRUE(converter.ok()) << converter.status();
-  EXPECT_EQ(converter->MakeBatch(0, 1).ToFloats(), expected);
+  EXPECT_EQ(converter->MakeBatch(0, 1)->ToFloats(), expected);
   const DataSet bytes =
       SetOf<uint8_t>("|u1", "1, 2, 2, 3", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
   EXPECT_EQ(ConverterOf(bytes, "layout=hwc,channels=bgr,mean=100:0:0", {1, 3, 2, 2})
                 ->MakeBatch(0, 1)
-                .ToFloats(),
+                ->ToFloats(),
             expected);
   const DataSet grey = SetOf<float>("<f4", "1, 1, 2, 2", {1, 2, 3, 4});
   EXPECT_THAT(MessageOf(ConverterOf(grey, "channels=bgr", {1, 1, 2, 2}).status()),
@@ -178,9 +180,9 @@ TEST_F(ConvertTest, SameBitsForAnyThreadCount) {
   const auto converter = ConverterOf(set, "scale=1/255", {kUnknownDim, 12});
   ASSERT_TRUE(converter.ok()) << converter.status();
   SetThreadCount(1);
-  const Tensor one = converter->MakeBatch(3, 990);
+  const Tensor one = *converter->MakeBatch(3, 990);
   SetThreadCount(4);
-  EXPECT_TRUE(one == converter->MakeBatch(3, 990));
+  EXPECT_TRUE(one == *converter->MakeBatch(3, 990));
   SetThreadCount(0);
 }
 
@@ -203,7 +205,7 @@ TEST_F(ConvertTest, NamesWhatDoesNotFit) {
                         "3x2x2; if that is "
                         "their order, say layout=hwc"));
   EXPECT_THAT(error("none", {1, 1, 28, 28}),
-              HasSubstr("which takes 1x28x28; choose data of that shape"));
+              HasSubstr("which takes 1x28x28; choose data of that shape, or name resize"));
   EXPECT_THAT(error("layout=hwc,mean=1:2", {1, 3, 2, 2}),
               HasSubstr("images of 3 channels, but 2 values of mean"));
   EXPECT_THAT(error("none", {1, 3, kUnknownDim, 2}),

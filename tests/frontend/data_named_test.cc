@@ -93,11 +93,11 @@ TEST_F(NamedTest, InputsTakeTheirOwnTypeAndShape) {
   const auto set = std::make_shared<const DataSet>(*arrays->Read(*arrays->Find("ids")));
   const auto reader = InputReader::OfValues(set, ids, "net.onnx");
   ASSERT_TRUE(reader.ok()) << reader.status();
-  EXPECT_EQ(reader->MakeBatch(1, 1), Tensor::Of<int64_t>({1, 3}, {4, 5, 6}));
-  EXPECT_EQ(reader->MakeBatch(0, 2), Tensor::Of<int64_t>({2, 3}, {1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(*reader->MakeBatch(1, 1), Tensor::Of<int64_t>({1, 3}, {4, 5, 6}));
+  EXPECT_EQ(*reader->MakeBatch(0, 2), Tensor::Of<int64_t>({2, 3}, {1, 2, 3, 4, 5, 6}));
   const auto without_batch = InputReader::OfValues(set, fixed, "net.onnx");
   ASSERT_TRUE(without_batch.ok()) << without_batch.status();
-  EXPECT_EQ(without_batch->MakeBatch(0, 2).shape(), (Shape{2, 3}));
+  EXPECT_EQ(without_batch->MakeBatch(0, 2)->shape(), (Shape{2, 3}));
   EXPECT_EQ(Clean(InputReader::OfValues(set, narrow, "net.onnx").status()),
             "a.npz: array 'ids': holds i64; input 'narrow' of net.onnx takes i32; save it with "
             ".astype(numpy.int32)");
@@ -112,19 +112,19 @@ TEST_F(NamedTest, InputsTakeTheirOwnTypeAndShape) {
     return std::make_shared<const DataSet>(*file->Read(0));
   };
   const auto shorts = of("<i2", std::string("\xfe\xff\x00\x80\xff\x7f", 6));
-  EXPECT_EQ(InputReader::OfValues(shorts, ids, "net.onnx")->MakeBatch(0, 1),
+  EXPECT_EQ(*InputReader::OfValues(shorts, ids, "net.onnx")->MakeBatch(0, 1),
             Tensor::Of<int64_t>({1, 3}, {-2, -32768, 32767}));
-  EXPECT_EQ(InputReader::OfValues(shorts, narrow, "net.onnx")->MakeBatch(0, 1),
+  EXPECT_EQ(*InputReader::OfValues(shorts, narrow, "net.onnx")->MakeBatch(0, 1),
             Tensor::Of<int32_t>({1, 3}, {-2, -32768, 32767}));
   const auto bytes = of("|u1", std::string("\x00\x80\xff", 3));
-  EXPECT_EQ(InputReader::OfValues(bytes, ids, "net.onnx")->MakeBatch(0, 1),
+  EXPECT_EQ(*InputReader::OfValues(bytes, ids, "net.onnx")->MakeBatch(0, 1),
             Tensor::Of<int64_t>({1, 3}, {0, 128, 255}));
   EXPECT_THAT(
       Clean(InputReader::OfValues(of("<u4", std::string(12, '\0')), narrow, "net.onnx").status()),
       HasSubstr("holds u32; input 'narrow' of net.onnx takes i32"));
   // A bool is 0 or 1, whatever byte the file has.
   const auto bits = std::make_shared<const DataSet>(*arrays->Read(*arrays->Find("bits")));
-  const Tensor flag = InputReader::OfValues(bits, flags, "net.onnx")->MakeBatch(0, 1);
+  const Tensor flag = *InputReader::OfValues(bits, flags, "net.onnx")->MakeBatch(0, 1);
   EXPECT_EQ(static_cast<int>(flag.bytes()[0]), 1);
   EXPECT_EQ(static_cast<int>(flag.bytes()[1]), 1);
 }

@@ -323,7 +323,7 @@ TEST(DataFormats, EveryNameFindsItsRow) {
     ASSERT_TRUE(found.ok());
     EXPECT_EQ(*found, row.format);
   }
-  EXPECT_THAT(MessageOf(FindDataFormat("jpeg").status()), HasSubstr("one of: auto, idx, cifar10"));
+  EXPECT_THAT(MessageOf(FindDataFormat("webp").status()), HasSubstr("one of: auto, idx, cifar10"));
 }
 
 }  // namespace

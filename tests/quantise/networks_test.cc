@@ -53,7 +53,7 @@ TEST_P(Networks, Int8KeepsTheAccuracy) {
     const auto converter =
         ImageConverter::Create(&set, *preprocess, *graph->inputs()[0], graph->source());
     KILN_CHECK(converter.ok());
-    return converter->MakeBatch(first, count);
+    return *converter->MakeBatch(first, count);
   };
   const std::filesystem::path folder = c.shared ? SharedFolder() / "data" : TestData("mnist");
   if (c.shared && SharedFolder().empty()) GTEST_SKIP() << "needs KILN_SHARED";

@@ -154,8 +154,9 @@ class CompileCommand final : public Command {
     if (!folder_.empty()) {
       const std::filesystem::path folder(folder_);
       // The first sample of the data, or the made-up one.
+      KILN_ASSIGN_OR_RETURN(std::vector<Tensor> sample, compiled.images.MakeBatch(0, 1));
       FolderContent content{.network = options.model.filename().string(),
-                            .sample = {.inputs = compiled.images.MakeBatch(0, 1)},
+                            .sample = {.inputs = std::move(sample)},
                             .figures = FiguresOf(compiled.report)};
       KILN_RETURN_IF_ERROR(compiled.accelerator->EmitRtl(program, content, folder));
       KILN_RETURN_IF_ERROR(hardware::AddToRtlProject(folder, "kernels.txt", kernels));

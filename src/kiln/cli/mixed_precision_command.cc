@@ -133,9 +133,9 @@ class MixedPrecisionCommand final : public Command {
     const Images& calibrated_on = others.has_value() ? *others : images;
     const int64_t wanted =
         calibration_.images() > 0 ? calibration_.images() : Recipe().calibration_images;
-    const std::vector<Tensor> calibration =
-        calibrated_on.MakeBatch(0, std::min(wanted, calibrated_on.size()));
-    const std::vector<Tensor> evaluation = images.MakeBatch(0, count);
+    KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> calibration,
+                          calibrated_on.MakeBatch(0, std::min(wanted, calibrated_on.size())));
+    KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> evaluation, images.MakeBatch(0, count));
     KILN_ASSIGN_OR_RETURN(const Merit merit, MeritOf(network, *images.set, count));
     options_.other_error = other_error_ / 100;
     KILN_ASSIGN_OR_RETURN(const Graph laid_out, LayOut(network));

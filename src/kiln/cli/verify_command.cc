@@ -118,7 +118,7 @@ class VerifyCommand final : public Command {
                 VerifyReport* report) const {
     const int64_t images = std::min(limit_, compiled.images.size());
     Batch batch;
-    batch.inputs = compiled.images.MakeBatch(0, images);
+    KILN_ASSIGN_OR_RETURN(batch.inputs, compiled.images.MakeBatch(0, images));
     RtlOptions rtl_options = rtl_;
     const auto run = [&](Level level, const char* name, double* seconds) {
       RunOptions options;
@@ -181,8 +181,9 @@ class VerifyCommand final : public Command {
     wave.image = report->first_different_image;
     if (wave.image >= 0) {
       progress("waveform: building a simulation that records", 0, 1);
-      Batch image;
-      image.inputs = compiled.images.MakeBatch(wave.image, 1);
+      StatusOr<std::vector<Tensor>> inputs = compiled.images.MakeBatch(wave.image, 1);
+      KILN_CHECK(inputs.ok());  // the image has already run
+      const Batch image{*std::move(inputs)};
       RtlOptions options = rtl_;
       // Each image of a batch has its own seed, derived from the batch's seed.
       options.seed += static_cast<uint64_t>(wave.image);

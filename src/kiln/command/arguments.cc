@@ -51,9 +51,9 @@ void DataArguments::Declare(CLI::App& app) {
   group
       ->add_option(
           "--data", path_,
-          "Images: IDX, CIFAR binary, .npy, .npz, PGM, PPM or raw float32, plain or gzip. Other or "
-          "several "
-          "inputs: .npz or a folder of .npy, arrays named as the inputs, first axis samples")
+          "Images: IDX, CIFAR binary, .npy, .npz, JPEG, PNG, PGM, PPM or raw float32, or a folder "
+          "of images, or of one folder of images for each class. Other or several inputs: .npz or "
+          "a folder of .npy, arrays named as the inputs, first axis samples")
       ->type_name("FILE");
   group
       ->add_option("--labels", labels_,
@@ -69,12 +69,13 @@ void DataArguments::Declare(CLI::App& app) {
                    "Shape of one image in raw data; default: the network's input")
       ->type_name("CxHxW");
   group
-      ->add_option("--preprocess", preprocess_,
-                   "As in scale=1/255,mean=0.5:0.4:0.4,std=0.2:0.2:0.2,layout=hwc,channels=bgr, or "
-                   "a YAML file with these keys "
-                   "(numbers may be expressions, as in mean=127.5/128); "
-                   "keys not named: what the model's metadata say, or nothing after none, as in "
-                   "none,scale=1/255")
+      ->add_option(
+          "--preprocess", preprocess_,
+          "As in resize=256,crop=224,scale=1/255,mean=0.5:0.4:0.4,std=0.2:0.2:0.2, or a "
+          "YAML file with these keys; also interpolation=bicubic, layout=hwc, channels=bgr "
+          "(numbers may be expressions, as in mean=127.5/128); "
+          "keys not named: what the model's metadata say, or nothing after none, as in "
+          "none,scale=1/255")
       ->type_name("TEXT");
   group
       ->add_option(

@@ -46,13 +46,11 @@ class ScaleMap {
           "scale is " + scale.shape().ToString(),
           fmt::format("it is a scalar or holds {} numbers for axis {}", map.length_, axis));
     }
-    if (block_size < 0 || block_size > std::max<int64_t>(map.length_, 1)) {
-      return call.Error(fmt::format("block_size is {} on an axis of {}", block_size, map.length_),
-                        "1 up to the axis");
-    }
+    if (block_size < 0) return call.Error(fmt::format("block_size is {}", block_size), "0 or more");
     map.kind_ = kBlock;
     map.block_size_ = block_size;
-    map.blocks_ = (map.length_ + block_size - 1) / block_size;
+    // A block may be longer than the axis, and of any size in a file.
+    map.blocks_ = map.length_ / block_size + (map.length_ % block_size != 0 ? 1 : 0);
     Shape expected = x;
     expected[axis] = map.blocks_;
     if (scale.shape() == expected) return map;

@@ -78,7 +78,7 @@ StatusOr<LayerErrors> MeasureLayers(const Bench& bench, const Graph& exact, cons
   int64_t images = std::min(bench.options.layer_images, bench.images.size());
   if (const int64_t limit = bench.options.flow.evaluate.limit; limit > 0)
     images = std::min(images, limit);
-  const std::vector<Tensor> inputs = bench.images.MakeBatch(0, images);
+  KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs, bench.images.MakeBatch(0, images));
   LayerErrorOptions options;
   options.progress = [&progress](int64_t done, int64_t total) { progress("layers", done, total); };
   const DataSet& set = *bench.images.set;
@@ -162,7 +162,7 @@ StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options,
     most = std::max(
         most, CalibrationImages(named.recipe, calibrated_on, options.flow.calibration_images));
   }
-  const std::vector<Tensor> inputs = calibrated_on.MakeBatch(0, most);
+  KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs, calibrated_on.MakeBatch(0, most));
   PostTraining post_training(laid_out, inputs);
   Bench bench{.options = options,
               .accelerator = *accelerator,

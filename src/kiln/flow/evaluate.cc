@@ -157,7 +157,7 @@ Status RunCycles(const Accelerator& accelerator, const Program& program, const I
     if (progress) progress("cycle level", done, count);
   };
   Batch batch;
-  batch.inputs = images.MakeBatch(0, count);
+  KILN_ASSIGN_OR_RETURN(batch.inputs, images.MakeBatch(0, count));
   auto result = accelerator.Run(program, batch, run);
   if (!result.ok()) {
     if (options.cycle_limit.has_value() || result.status().code() != StatusCode::kUnimplemented)
@@ -268,7 +268,7 @@ Status Evaluation::Prepare() {
 
 Status Evaluation::RunChunk(int64_t first, int64_t images) {
   Batch batch;
-  batch.inputs = images_.MakeBatch(first, images);
+  KILN_ASSIGN_OR_RETURN(batch.inputs, images_.MakeBatch(first, images));
   NoteNans(batch.inputs, first);
   std::vector<Tensor> expected, outputs;
   // What a node refuses may be due to the data, such as an index out of range.

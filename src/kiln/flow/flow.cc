@@ -118,7 +118,7 @@ int64_t CalibrationImages(const Recipe& recipe, const Images& images, int64_t wa
 StatusOr<Graph> QuantiseNetwork(const Graph& network, const Recipe& recipe,
                                 const Images& calibration, int64_t images) {
   const int64_t count = CalibrationImages(recipe, calibration, images);
-  const std::vector<Tensor> inputs = calibration.MakeBatch(0, count);
+  KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs, calibration.MakeBatch(0, count));
   return QuantiseOnImages(network, recipe, inputs, count);
 }
 

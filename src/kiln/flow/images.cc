@@ -227,10 +227,15 @@ StatusOr<Images> OpenFile(const ImageSettings& settings, const Graph& network,
   if (input.has_shape() && input.shape().rank() >= 2) {
     options.default_shape =
         Shape(std::vector<int64_t>(input.shape().dims().begin() + 1, input.shape().dims().end()));
+    // Images have the colours that the network takes.
+    const Shape& wanted = *options.default_shape;
+    if (wanted.rank() == 2) options.channels = 1;
+    if (wanted.rank() == 3 && (wanted[0] == 1 || wanted[0] == 3)) options.channels = wanted[0];
   }
   KILN_ASSIGN_OR_RETURN(DataSet loaded, LoadDataSet(settings.path, options));
   if (settings.options.shape.has_value() && loaded.format() != DataFormat::kRaw &&
-      settings.options.shape->NumElements() != loaded.image_shape().NumElements()) {
+      (loaded.is_folder() ||
+       settings.options.shape->NumElements() != loaded.image_shape().NumElements())) {
     return ErrorAt(
         settings.path.string(), "--data-shape",
         fmt::format("the file itself says that its images are {}", loaded.image_shape().ToString()),
@@ -272,10 +277,13 @@ std::vector<fs::path> FilesOf(const ImageSettings& settings) {
   return files;
 }
 
-std::vector<Tensor> Images::MakeBatch(int64_t first, int64_t count) const {
+StatusOr<std::vector<Tensor>> Images::MakeBatch(int64_t first, int64_t count) const {
   std::vector<Tensor> inputs;
   inputs.reserve(readers.size());
-  for (const InputReader& reader : readers) inputs.push_back(reader.MakeBatch(first, count));
+  for (const InputReader& reader : readers) {
+    KILN_ASSIGN_OR_RETURN(Tensor input, reader.MakeBatch(first, count));
+    inputs.push_back(std::move(input));
+  }
   return inputs;
 }
 
@@ -302,7 +310,9 @@ StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network)
   if (settings.path.empty()) return OpenRandom(network, settings.random);
   KILN_ASSIGN_OR_RETURN(ChosenPreprocess chosen, ChoosePreprocess(settings.preprocess, network));
   std::optional<NamedArrays> arrays;
-  if (NamedArrays::IsNamed(settings.path)) {
+  const bool of_images = settings.options.format == DataFormat::kImages ||
+                         (TakesImages(network) && IsImageFolder(settings.path));
+  if (!of_images && NamedArrays::IsNamed(settings.path)) {
     KILN_ASSIGN_OR_RETURN(NamedArrays opened, NamedArrays::Open(settings.path));
     arrays.emplace(std::move(opened));
     // An archive without the input's name is a file of images (array names as in data_formats.def).

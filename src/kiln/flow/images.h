@@ -19,7 +19,8 @@ namespace kiln {
 
 // The source of images (samples of any kind) and their preprocessing.
 struct ImageSettings {
-  std::filesystem::path path;  // a file, or a folder of .npy files; empty: `random` images
+  // A file, or a folder of .npy files or of images; empty: `random` images.
+  std::filesystem::path path;
   DataOptions options;
   // Preprocessing as text or as a YAML file (data_preprocess.h). Keys that it does not name have
   // the values of the model's metadata, or those of the identity if there are none. "none" and
@@ -46,12 +47,13 @@ struct Images {
   bool labels_named = false;            // the labels are those of --labels
   std::vector<std::string> notes = {};  // remarks on the data for the user
   int64_t size() const { return set->size(); }
-  // Returns images [first, first + count) as one tensor per input, joined by BatchShape.
-  std::vector<Tensor> MakeBatch(int64_t first, int64_t count) const;
+  // Returns images [first, first + count) as one tensor per input, joined by BatchShape. Errors: a
+  // file of a folder of images that cannot be read or does not fit.
+  StatusOr<std::vector<Tensor>> MakeBatch(int64_t first, int64_t count) const;
 };
 
 // Opens the data that the settings name, for the network.
-//   one fp32 input            any data file, preprocessed. In an archive, the array with the
+//   one fp32 input            any data file, or a folder of images, preprocessed. In an archive, the array with the
 //                             input's name, else x, images, data, or the first array.
 //   other inputs              an .npz archive or a folder of .npy files with one array per input,
 //                             of the input's name and type; the first axis is the samples. A file

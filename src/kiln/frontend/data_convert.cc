@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "kiln/ir/unit_axes.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/excerpt.h"
 #include "kiln/support/parallel.h"
 
@@ -25,6 +26,39 @@ Shape ChannelsFirst(const Shape& shape, ImageLayout layout) {
 bool Fits(const Shape& stored, const Shape& wanted) {
   if (WithoutOnes(stored.dims()) == WithoutOnes(wanted.dims())) return true;
   return wanted.rank() == 1 && stored.NumElements() == wanted.NumElements();
+}
+
+// Returns the height and width of an image of rank 2 or 3, channels first.
+ImageSize SizeOfImage(const Shape& shape) {
+  return {shape[shape.rank() - 2], shape[shape.rank() - 1]};
+}
+
+// Returns the shape (channels first) that a stored image has after resize and crop. Errors: an
+// image that cannot be resized or cropped; a resized image beyond the budget.
+StatusOr<Shape> ShapeAfter(const Preprocess& preprocess, const std::string& name,
+                           ElementType element, const Shape& stored) {
+  if (!preprocess.resize.has_value() && !preprocess.crop.has_value()) return stored;
+  if (stored.rank() != 2 && stored.rank() != 3) {
+    return ErrorAt(name, "",
+                   fmt::format("samples of {} are not images that resize or crop could change",
+                               stored.ToString()),
+                   "leave both out of --preprocess, or store height, width and channels");
+  }
+  if (preprocess.resize.has_value() && element != ElementType::kUint8) {
+    return ErrorAt(name, "",
+                   fmt::format("resize takes images of uint8; these are {}", NameOf(element)),
+                   "store them as uint8, or resize them before");
+  }
+  const ImageSize resized = preprocess.ResizedSize(SizeOfImage(stored));
+  // The size of images of a folder is unknown before they are read.
+  if (resized.height > 0 && resized.height > budgets::kImagePixels / resized.width) {
+    return ErrorAt(
+        name, "",
+        fmt::format("resize would make images of {}x{} pixels", resized.height, resized.width),
+        fmt::format("at most {} pixels", budgets::kImagePixels));
+  }
+  const ImageSize to = preprocess.ResultSize(SizeOfImage(stored));
+  return stored.rank() == 2 ? Shape{to.height, to.width} : Shape{stored[0], to.height, to.width};
 }
 
 // Calls f with a function that reads element i of `bytes` as a float.
@@ -74,7 +108,7 @@ void WithReader(ElementType type, const std::byte* bytes, F&& f) {
 
 }  // namespace
 
-// Checks everything once, so that Convert cannot fail.
+// Checks once what does not depend on single files of a folder.
 StatusOr<ImageConverter> ImageConverter::Create(const DataSet* set, Preprocess preprocess,
                                                 const Value& input, std::string_view model_source) {
   const std::string place = "input " + QuotedExcerpt(input.name());
@@ -95,27 +129,35 @@ StatusOr<ImageConverter> ImageConverter::Create(const DataSet* set, Preprocess p
     return UnsupportedAt(model_source, place, "has shape " + input.shape().ToString(),
                          "all dimensions but the batch must be known");
   }
-  const ImageLayout layout = preprocess.layout.value_or(set->layout());
-  const Shape stored = ChannelsFirst(set->image_shape(), layout);
-  if (!Fits(stored, wanted)) {
-    // If the other layout would fit, the message suggests it.
-    const ImageLayout other = layout == ImageLayout::kChw ? ImageLayout::kHwc : ImageLayout::kChw;
-    const bool other_fits = Fits(ChannelsFirst(set->image_shape(), other), wanted);
-    return ErrorAt(set->source(), "",
-                   fmt::format("images of {} ({}) do not fit {} of {}, which takes {}",
-                               set->image_shape().ToString(), NameOf(layout), place, model_source,
-                               wanted.ToString()),
-                   other_fits ? fmt::format("if that is their order, say layout={} in --preprocess",
-                                            NameOf(other))
-                              : "choose data of that shape");
-  }
   ImageConverter converter;
   converter.set_ = set;
+  converter.input_ = fmt::format("{} of {}", place, model_source);
   converter.batch_shape_ = input.shape();
-  const int64_t elements = stored.NumElements();
+  converter.wanted_ = wanted;
+  converter.layout_ = preprocess.layout.value_or(set->layout());
+  converter.preprocess_ = std::move(preprocess);
+  const Preprocess& p = converter.preprocess_;
+  const Shape stored = ChannelsFirst(set->image_shape(), converter.layout_);
+  if (set->is_folder()) {
+    if (converter.layout_ != ImageLayout::kHwc) {
+      return ErrorAt(set->source(), "", "layout=chw, but image files store pixel after pixel",
+                     "leave layout out of --preprocess");
+    }
+    // Where resize or crop decides the size, it can be checked without reading a file.
+    if (p.crop.has_value() || (p.resize.has_value() && p.resize->width != 0))
+      KILN_RETURN_IF_ERROR(converter.FittingShape(set->source(), set->image_shape()).status());
+  } else {
+    KILN_RETURN_IF_ERROR(converter.FittingShape(set->source(), set->image_shape()).status());
+  }
   converter.channels_ = stored.rank() >= 3 ? stored[0] : 1;
-  converter.pixels_ = elements / converter.channels_;
-  converter.channels_last_ = layout == ImageLayout::kHwc && stored.rank() == 3;
+  if (wanted.NumElements() % converter.channels_ != 0) {
+    return ErrorAt(set->source(), "",
+                   fmt::format("images of {} channels do not fit {}, which takes {}",
+                               converter.channels_, converter.input_, wanted.ToString()),
+                   "choose images of as many channels");
+  }
+  converter.pixels_ = wanted.NumElements() / converter.channels_;
+  converter.channels_last_ = converter.layout_ == ImageLayout::kHwc && stored.rank() == 3;
   const auto per_channel = [&](std::vector<float> values,
                                float absent) -> StatusOr<std::vector<float>> {
     const auto channels = static_cast<size_t>(converter.channels_);
@@ -129,22 +171,20 @@ StatusOr<ImageConverter> ImageConverter::Create(const DataSet* set, Preprocess p
       values.assign(channels, values.empty() ? absent : values.front());
     return values;
   };
-  KILN_ASSIGN_OR_RETURN(converter.mean_, per_channel(preprocess.mean, 0.0f));
-  KILN_ASSIGN_OR_RETURN(converter.std_, per_channel(preprocess.std, 1.0f));
-  if (preprocess.reverse_channels && converter.channels_ != 3) {
+  KILN_ASSIGN_OR_RETURN(converter.mean_, per_channel(p.mean, 0.0f));
+  KILN_ASSIGN_OR_RETURN(converter.std_, per_channel(p.std, 1.0f));
+  if (p.reverse_channels && converter.channels_ != 3) {
     return ErrorAt(
         set->source(), "",
         fmt::format("channels=bgr, but images of {} channels", converter.channels_),
         "only images of 3 channels have an order of colours; leave channels out of --preprocess");
   }
-  converter.preprocess_ = std::move(preprocess);
   // A uint8 image has only 256 values per channel, so preprocessing becomes a table look-up with
   // the same bits.
   if (set->element() == ElementType::kUint8) {
     converter.table_of_bytes_.resize(static_cast<size_t>(converter.channels_) * 256);
     for (size_t at = 0; at < converter.table_of_bytes_.size(); ++at) {
       const float x = static_cast<float>(at % 256);
-      const Preprocess& p = converter.preprocess_;
       converter.table_of_bytes_[at] =
           (x * p.multiply / p.divide - converter.mean_[at / 256]) / converter.std_[at / 256];
     }
@@ -152,9 +192,61 @@ StatusOr<ImageConverter> ImageConverter::Create(const DataSet* set, Preprocess p
   return converter;
 }
 
-void ImageConverter::Convert(int64_t i, std::span<float> out) const {
+StatusOr<Shape> ImageConverter::FittingShape(const std::string& name, const Shape& image) const {
+  const Shape stored = ChannelsFirst(image, layout_);
+  KILN_ASSIGN_OR_RETURN(Shape shape, ShapeAfter(preprocess_, name, set_->element(), stored));
+  if (Fits(shape, wanted_)) return shape;
+  // If the other layout would fit, the message suggests it.
+  const ImageLayout other = layout_ == ImageLayout::kChw ? ImageLayout::kHwc : ImageLayout::kChw;
+  const StatusOr<Shape> turned =
+      ShapeAfter(preprocess_, name, set_->element(), ChannelsFirst(image, other));
+  const bool changes = preprocess_.resize.has_value() || preprocess_.crop.has_value();
+  const bool resizable = set_->element() == ElementType::kUint8 && stored.rank() >= 2;
+  return ErrorAt(
+      name, "",
+      fmt::format("images of {} ({}){} do not fit {}, which takes {}", image.ToString(),
+                  kiln::NameOf(layout_),
+                  changes ? fmt::format(", {} after resize and crop,", shape.ToString()) : "",
+                  input_, wanted_.ToString()),
+      turned.ok() && Fits(*turned, wanted_)
+          ? fmt::format("if that is their order, say layout={} in --preprocess",
+                        kiln::NameOf(other))
+      : resizable ? "choose data of that shape, or name resize and crop in --preprocess"
+                  : "choose data of that shape");
+}
+
+std::vector<std::byte> ImageConverter::ResizeAndCrop(std::span<const std::byte> image,
+                                                     ImageSize stored) const {
+  const ImageSize resized = preprocess_.ResizedSize(stored);
+  const ImageSize result = preprocess_.ResultSize(stored);
+  // Each colour is an image of its own if channels are stored first.
+  const int64_t planes = channels_last_ ? 1 : channels_;
+  const int64_t samples = channels_ / planes;  // of a pixel
+  const size_t plane_bytes = image.size() / static_cast<size_t>(planes);
+  std::vector<std::byte> out;
+  for (int64_t plane = 0; plane < planes; ++plane) {
+    std::span<const std::byte> pixels =
+        image.subspan(static_cast<size_t>(plane) * plane_bytes, plane_bytes);
+    std::vector<std::byte> changed;
+    if (preprocess_.resize.has_value()) {
+      changed = ResizeImage(pixels, stored, resized, samples, preprocess_.interpolation);
+      pixels = changed;
+    }
+    if (preprocess_.crop.has_value())
+      changed = CropCentre(pixels, resized, result, samples * SizeOf(set_->element()));
+    out.insert(out.end(), changed.begin(), changed.end());
+  }
+  return out;
+}
+
+Status ImageConverter::Convert(int64_t i, std::span<float> out) const {
   KILN_CHECK(static_cast<int64_t>(out.size()) == elements_per_image());
-  const std::span<const std::byte> image = set_->Image(i);
+  KILN_ASSIGN_OR_RETURN(const StoredImage loaded, set_->Load(i));
+  if (set_->is_folder()) KILN_RETURN_IF_ERROR(FittingShape(set_->NameOf(i), loaded.shape).status());
+  std::span<const std::byte> image = loaded.bytes;
+  std::vector<std::byte> changed;
+  if (preprocess_.resize.has_value() || preprocess_.crop.has_value())
+    image = changed = ResizeAndCrop(image, SizeOfImage(ChannelsFirst(loaded.shape, layout_)));
   // Strides of the stored image; the result is channels first.
   const int64_t channel_stride = channels_last_ ? 1 : pixels_;
   const int64_t pixel_stride = channels_last_ ? channels_ : 1;
@@ -178,20 +270,26 @@ void ImageConverter::Convert(int64_t i, std::span<float> out) const {
       }
     });
   }
+  return OkStatus();
 }
 
-Tensor ImageConverter::MakeBatch(int64_t first, int64_t count) const {
+StatusOr<Tensor> ImageConverter::MakeBatch(int64_t first, int64_t count) const {
   KILN_CHECK(first >= 0 && count >= 0 && first + count <= set_->size());
   Shape shape = batch_shape_;
   shape[0] = count;
   Tensor batch(ElementType::kFloat32, shape);
   const std::span<float> all = batch.data<float>();
   const auto elements = static_cast<size_t>(elements_per_image());
-  ParallelFor(count, 64, [&](int64_t begin, int64_t end) {
+  // An image that is decoded or resized takes longer than the start of a thread's next piece.
+  const bool long_work = set_->is_folder() || preprocess_.resize.has_value();
+  std::vector<Status> statuses(static_cast<size_t>(count));
+  ParallelFor(count, long_work ? 1 : 64, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      Convert(first + i, all.subspan(static_cast<size_t>(i) * elements, elements));
+      statuses[static_cast<size_t>(i)] =
+          Convert(first + i, all.subspan(static_cast<size_t>(i) * elements, elements));
     }
   });
+  for (const Status& status : statuses) KILN_RETURN_IF_ERROR(status);
   return batch;
 }
 

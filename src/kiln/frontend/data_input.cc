@@ -108,6 +108,11 @@ StatusOr<InputReader> InputReader::OfValues(std::shared_ptr<const DataSet> set, 
         fmt::format("has shape {}", input.has_shape() ? input.shape().ToString() : "unknown"),
         fmt::format("its dimensions must be known; --shape {}=... sets them", input.name()));
   }
+  if (set->is_folder()) {
+    return UnsupportedAt(model_source, fmt::format("input {}", QuotedExcerpt(input.name())),
+                         fmt::format("is {}; {} holds images", DescribeInput(input), set->source()),
+                         "images are read for one input of f32; store these samples as .npz");
+  }
   if (set->element() != input.element() && !Widens(set->element(), input.element())) {
     const std::string_view name = NumPyName(input.element());
     return ErrorAt(set->source(), "",
@@ -138,7 +143,7 @@ StatusOr<InputReader> InputReader::OfValues(std::shared_ptr<const DataSet> set, 
   return reader;
 }
 
-Tensor InputReader::MakeBatch(int64_t first, int64_t count) const {
+StatusOr<Tensor> InputReader::MakeBatch(int64_t first, int64_t count) const {
   if (images_.has_value()) return images_->MakeBatch(first, count);
   KILN_CHECK(first >= 0 && count >= 0 && first + count <= set_->size());
   Tensor batch(element_, BatchShape(sample_, count));

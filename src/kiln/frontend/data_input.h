@@ -35,8 +35,8 @@ class InputReader {
 
   const DataSet& set() const { return *set_; }
   // Returns samples [first, first + count): shape BatchShape(SampleShape(input), count), in the
-  // input's type.
-  Tensor MakeBatch(int64_t first, int64_t count) const;
+  // input's type. Errors: those of ImageConverter::MakeBatch.
+  StatusOr<Tensor> MakeBatch(int64_t first, int64_t count) const;
 
  private:
   InputReader() = default;

@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::string_view kRemedy =
     "write it as scale=1/255,mean=0.485:0.456:0.406,std=0.229:0.224:0.225,layout=chw";
+constexpr std::string_view kKeys =
+    "one of: resize, interpolation, crop, scale, mean, std, layout, channels";
 
 // Removes blanks at both ends.
 std::string_view Trim(std::string_view text) {
@@ -73,6 +75,26 @@ std::optional<float> ParseExpression(std::string_view text) {
   return value;
 }
 
+// Parses one side of an image: 1 to the budget.
+std::optional<int64_t> ParseSide(std::string_view text) {
+  int64_t side = 0;
+  const auto [stop, fault] = std::from_chars(text.data(), text.data() + text.size(), side);
+  if (fault != std::errc() || stop != text.data() + text.size()) return std::nullopt;
+  if (side < 1 || side > budgets::kImageSide) return std::nullopt;
+  return side;
+}
+
+// Parses "256" as {256, 0} and "240x320" as {240, 320}.
+std::optional<ImageSize> ParseSize(std::string_view text) {
+  const size_t by = text.find('x');
+  const std::optional<int64_t> height = ParseSide(text.substr(0, by));
+  if (!height.has_value()) return std::nullopt;
+  if (by == std::string_view::npos) return ImageSize{*height, 0};
+  const std::optional<int64_t> width = ParseSide(text.substr(by + 1));
+  if (!width.has_value()) return std::nullopt;
+  return ImageSize{*height, *width};
+}
+
 // Splits text at a character and trims the parts.
 std::vector<std::string> Split(std::string_view text, char at) {
   std::vector<std::string> parts;
@@ -94,7 +116,20 @@ Status SetKey(std::string_view key, const std::vector<std::string>& values, std:
   const std::string_view first =
       values.empty() ? std::string_view() : std::string_view(values.front());
   if (key != "mean" && key != "std" && values.size() != 1) return bad(first, "takes one value");
-  if (key == "scale") {
+  if (key == "resize" || key == "crop") {
+    std::optional<ImageSize> size = ParseSize(first);
+    if (!size.has_value()) {
+      return bad(first, fmt::format("is neither a number of pixels nor HEIGHTxWIDTH, of 1 to {}",
+                                    budgets::kImageSide));
+    }
+    // One number is the shorter side for resize, and a square for crop.
+    if (key == "crop" && size->width == 0) size->width = size->height;
+    (key == "crop" ? out->crop : out->resize) = size;
+  } else if (key == "interpolation") {
+    if (first != "bilinear" && first != "bicubic")
+      return bad(first, "is none of bilinear, bicubic");
+    out->interpolation = first == "bicubic" ? Interpolation::kBicubic : Interpolation::kBilinear;
+  } else if (key == "scale") {
     const size_t slash = first.find('/');
     std::optional<float> multiply = ParseNumber(first.substr(0, slash)), divide = 1.0f;
     if (slash != std::string_view::npos) divide = ParseNumber(first.substr(slash + 1));
@@ -124,13 +159,21 @@ Status SetKey(std::string_view key, const std::vector<std::string>& values, std:
     if (first != "rgb" && first != "bgr") return bad(first, "is none of rgb, bgr");
     out->reverse_channels = first == "bgr";
   } else {
-    return ErrorAt(source, place, fmt::format("unknown key {}", QuotedExcerpt(key)),
-                   "one of: scale, mean, std, layout, channels");
+    return ErrorAt(source, place, fmt::format("unknown key {}", QuotedExcerpt(key)), kKeys);
   }
   return OkStatus();
 }
 
 }  // namespace
+
+ImageSize Preprocess::ResizedSize(ImageSize stored) const {
+  if (!resize.has_value()) return stored;
+  return resize->width == 0 ? ResizeShorterSide(stored, resize->height) : *resize;
+}
+
+ImageSize Preprocess::ResultSize(ImageSize stored) const {
+  return crop.has_value() ? *crop : ResizedSize(stored);
+}
 
 // Prints only keys that differ from the identity; {} prints floats so that they parse to the same
 // value.
@@ -139,6 +182,15 @@ std::string Preprocess::ToString() const {
   const auto add = [&](std::string_view key, std::string_view value) {
     out += fmt::format("{}{}={}", out.empty() ? "" : ",", key, value);
   };
+  if (resize.has_value()) {
+    add("resize", resize->width == 0 ? fmt::format("{}", resize->height)
+                                     : fmt::format("{}x{}", resize->height, resize->width));
+  }
+  if (interpolation == Interpolation::kBicubic) add("interpolation", "bicubic");
+  if (crop.has_value()) {
+    add("crop", crop->height == crop->width ? fmt::format("{}", crop->height)
+                                            : fmt::format("{}x{}", crop->height, crop->width));
+  }
   if (multiply != 1 || divide != 1) {
     add("scale",
         divide == 1 ? fmt::format("{}", multiply) : fmt::format("{}/{}", multiply, divide));
@@ -184,7 +236,7 @@ StatusOr<Preprocess> LoadPreprocess(const std::filesystem::path& path, const Pre
   const YamlMap root = file.root();
   Preprocess out = base;
   // Keys that the file lacks keep the values of `base`.
-  for (std::string_view key : {"scale", "layout", "channels"}) {
+  for (std::string_view key : {"resize", "interpolation", "crop", "scale", "layout", "channels"}) {
     std::string value;
     root.String(key, &value);
     if (value.empty()) continue;

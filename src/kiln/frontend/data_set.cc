@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "kiln/frontend/data_image.h"
 #include "kiln/frontend/data_readers.h"
 #include "kiln/ir/tensor.h"
 #include "kiln/support/budgets.h"
@@ -60,6 +61,8 @@ DataFormat Detect(const fs::path& path, std::string_view bytes, bool shape_given
   if (bytes.starts_with("\x93NUMPY")) return DataFormat::kNpy;
   if (bytes.starts_with("PK\x03\x04")) return DataFormat::kNpz;
   if (bytes.starts_with("P5") || bytes.starts_with("P6")) return DataFormat::kPnm;
+  if (data::IsJpeg(bytes)) return DataFormat::kJpeg;
+  if (data::IsPng(bytes)) return DataFormat::kPng;
   if (name.ends_with("ubyte") || name.ends_with(".idx") || name.find("-idx") != std::string::npos) {
     return DataFormat::kIdx;
   }
@@ -167,8 +170,35 @@ DataSet::DataSet(std::string source, DataFormat format, Parts parts)
              static_cast<int64_t>(bytes_->size()));
 }
 
-std::span<const std::byte> DataSet::Image(int64_t i) const {
+DataSet::DataSet(std::string source, std::vector<fs::path> files, int64_t channels)
+    : source_(std::move(source)),
+      format_(DataFormat::kImages),
+      count_(std::ssize(files)),
+      files_(std::move(files)),
+      image_shape_(channels == 1 ? Shape{kUnknownDim, kUnknownDim}
+                                 : Shape{kUnknownDim, kUnknownDim, 3}),
+      layout_(ImageLayout::kHwc) {
+  KILN_CHECK(count_ > 0);
+}
+
+StatusOr<StoredImage> DataSet::Load(int64_t i) const {
+  if (!is_folder()) return StoredImage{image_shape_, Image(i), bytes_};
   KILN_CHECK(i >= 0 && i < count_);
+  const int64_t channels = image_shape_.rank() == 2 ? 1 : 3;
+  KILN_ASSIGN_OR_RETURN(const Parts parts,
+                        data::DecodeImage(files_[static_cast<size_t>(i)], channels));
+  const auto* bytes = reinterpret_cast<const std::byte*>(parts.bytes->data()) + parts.offset;
+  return StoredImage{parts.image_shape,
+                     {bytes, static_cast<size_t>(parts.image_shape.NumElements())},
+                     parts.bytes};
+}
+
+std::string DataSet::NameOf(int64_t i) const {
+  return is_folder() ? files_[static_cast<size_t>(i)].string() : source_;
+}
+
+std::span<const std::byte> DataSet::Image(int64_t i) const {
+  KILN_CHECK(i >= 0 && i < count_ && !is_folder());
   return {reinterpret_cast<const std::byte*>(bytes_->data()) + offset_ + i * stride_,
           static_cast<size_t>(image_bytes_)};
 }
@@ -231,8 +261,33 @@ StatusOr<Labels> LoadLabels(const fs::path& path) {
   return ParseTextLabels(source);
 }
 
+bool IsImageFolder(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return false;
+  bool is_empty = true;
+  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    if (at->path().extension() == ".npy") return false;
+    is_empty = false;
+  }
+  return !is_empty;
+}
+
 // Labels given explicitly win over labels in the file, and those over a neighbouring file.
 StatusOr<DataSet> LoadDataSet(const fs::path& path, const DataOptions& options) {
+  std::error_code unreadable;
+  if (fs::is_directory(path, unreadable) &&
+      (options.format == DataFormat::kAuto || options.format == DataFormat::kImages)) {
+    KILN_ASSIGN_OR_RETURN(data::ImageList list, data::ListImages(path, options.folder_files));
+    DataSet set(path.string(), std::move(list.files), options.channels == 1 ? 1 : 3);
+    Labels labels{.values = std::move(list.labels)};
+    std::string source = path.string();
+    if (!options.labels.empty()) {
+      KILN_ASSIGN_OR_RETURN(labels, LoadLabels(options.labels));
+      source = options.labels.string();
+    }
+    if (!labels.values.empty()) KILN_RETURN_IF_ERROR(set.SetLabels(std::move(labels), source));
+    return set;
+  }
   KILN_ASSIGN_OR_RETURN(const data::Source source, ReadSource(path, options.unpacked));
   DataFormat format = options.format;
   if (format == DataFormat::kAuto) format = Detect(path, source.view(), options.shape.has_value());

@@ -63,6 +63,11 @@ struct DataOptions {
   std::optional<Shape> shape = {};  // of one image; only `raw` needs it
   // Replaces `shape` for a file that is detected as raw: the shape that the network takes.
   std::optional<Shape> default_shape = {};
+  // Channels of images from JPEG and PNG files and from folders: 1 or 3, as the network takes; 0
+  // keeps the channels of a file, and makes those of a folder 3.
+  int64_t channels = 0;
+  // How many images and classes a folder of images may have.
+  int64_t folder_files = budgets::kImageFolderFiles;
   // Limits of a gzip file, and of the arrays read from an .npz archive together.
   UnpackLimits unpacked = {};
 };
@@ -75,8 +80,15 @@ struct Labels {
   int64_t each() const { return shape.NumElements(); }
 };
 
-// A set of images (or other samples) of one shape and type, with optional labels. Copies share the
-// bytes.
+// One image as it is stored.
+struct StoredImage {
+  Shape shape;                               // without the number of images
+  std::span<const std::byte> bytes;          // row-major
+  std::shared_ptr<const std::string> owner;  // keeps the bytes alive
+};
+
+// A set of images (or other samples) of one type, with optional labels. All have one shape, except
+// for the images of a folder, which are decoded when they are read. Copies share the bytes.
 class DataSet {
  public:
   // Returns the number of images.
@@ -84,13 +96,21 @@ class DataSet {
   // Returns the name of the data for messages, usually the file's path.
   const std::string& source() const { return source_; }
   DataFormat format() const { return format_; }
-  // The shape of one image as stored, without the number of images.
+  // Returns true for a folder of images, whose heights and widths may differ.
+  bool is_folder() const { return !files_.empty(); }
+  // The shape of one image as stored, without the number of images. The height and width of images
+  // of a folder are unknown here.
   const Shape& image_shape() const { return image_shape_; }
   // Returns the layout that the file's kind implies; Preprocess::layout overrides it.
   ImageLayout layout() const { return layout_; }
   ElementType element() const { return element_; }  // in this machine's byte order
 
-  // Returns image i as stored, row-major in image_shape(). 0 <= i < size().
+  // Returns image i as stored. 0 <= i < size(). Errors: of a folder, a file that is no image, and
+  // other errors of reading it.
+  StatusOr<StoredImage> Load(int64_t i) const;
+  // Returns the name of image i for messages: its file in a folder, else the set's.
+  std::string NameOf(int64_t i) const;
+  // Returns image i as stored, row-major in image_shape(). 0 <= i < size(); not for a folder.
   std::span<const std::byte> Image(int64_t i) const;
 
   // Returns labels_per_image() labels for each image, none negative; empty if there are no labels.
@@ -129,6 +149,8 @@ class DataSet {
     std::string no_labels = {};
   };
   DataSet(std::string source, DataFormat format, Parts parts);
+  // The images of a folder, with 1 or 3 channels.
+  DataSet(std::string source, std::vector<std::filesystem::path> files, int64_t channels);
 
  private:
   // LoadDataSet attaches labels, which may come from another file than the images.
@@ -137,18 +159,22 @@ class DataSet {
   std::string label_source_;
   DataFormat format_;
   std::shared_ptr<const std::string> bytes_;
-  int64_t offset_, stride_, image_bytes_, count_;
+  int64_t offset_ = 0, stride_ = 0, image_bytes_ = 0, count_;
+  std::vector<std::filesystem::path> files_;  // of a folder of images
   Shape image_shape_;
   ImageLayout layout_;
-  ElementType element_;
+  ElementType element_ = ElementType::kUint8;
   std::vector<int32_t> labels_;
   Shape label_shape_;
   std::string no_labels_;
 };
 
-// Reads a data file. Errors name the file and the fault: unknown kind, truncated or too long, a
+// Reads a data file, or lists a folder of images. Errors name the file and the fault: unknown kind, truncated or too long, a
 // size that overflows, no images, a label outside the format's range, not as many labels as images.
 StatusOr<DataSet> LoadDataSet(const std::filesystem::path& path, const DataOptions& options = {});
+
+// Returns true for a folder that is read as images: one that holds no .npy file.
+bool IsImageFolder(const std::filesystem::path& path);
 
 // Reads a file of labels: IDX, .npy, PGM with a label per pixel, or text with one integer per line.
 // The first axis of an array counts images; further axes are the positions of an image that have a

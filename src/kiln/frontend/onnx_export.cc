@@ -538,8 +538,13 @@ Status Exporter::AddQuantisation(const Value& value) {
   const Format& format = q.type.format;
   if (q.type.scheme == Scheme::kPerBlock) {
     // Block scales are computed from the data, so only constants can be exported with them.
-    if (!value.is_constant())
-      return CannotExpress(value, "scales per block that are found while the network runs");
+    if (!value.is_constant()) {
+      return UnsupportedAt(
+          graph_.source(), "value " + QuotedExcerpt(value.name()),
+          "ONNX cannot say scales per block that are found while the network runs",
+          "a recipe with activations: {type: fp32} exports weights in blocks; IR text (.kir) holds "
+          "every annotation");
+    }
     return QuantiseBlocks(value, q);
   }
   const std::optional<Storage> storage = StorageOf(format);

@@ -3,9 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
+#include "kiln/execute/codes.h"
 #include "kiln/ir/text.h"
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/format.h"
+#include "kiln/numerics/quantise.h"
+#include "kiln/passes/quantiser.h"
 #include "kiln/support/excerpt.h"
 
 namespace kiln {
@@ -66,6 +72,15 @@ StatusOr<Quantisation> ReadParameters(const NodeImport& node, std::string_view f
     q.zero_points.push_back(static_cast<int32_t>(zero_point));
   }
   return q;
+}
+
+// Returns true if an annotation rounds no value of a tensor.
+bool GivesBack(const Tensor& values, const Quantisation& q) {
+  const bool has_inverses = std::ranges::all_of(q.scales, [](float scale) {
+    return scale > 0 && std::isfinite(scale) && std::isfinite(InverseScale(scale));
+  });
+  return has_inverses &&
+         std::ranges::equal(RoundTensor(values, q).data<float>(), values.data<float>());
 }
 
 // Emits a Quantise node, which rounds as the annotation says.
@@ -210,21 +225,25 @@ Status NarrowValues::Dequantise(NodeImport& node) {
     return node.EmitResult(Op::kIdentity, {x});
   }
   const std::string_view format = FormatOfConstant(x);
-  return IsFloatFormat(format) ? DequantiseFloats(node, format)
-                               : OkStatus();  // INT4 is read as int8
+  return format.empty() ? OkStatus() : DequantiseConstant(node, format);
 }
 
-// Constants of 8-bit floats already hold the values of their codes; multiplying them by the scales
-// gives the weights.
-Status NarrowValues::DequantiseFloats(NodeImport& node, std::string_view format) {
+// The weights are the values of the codes times the scales, rounded by a Quantise that changes no
+// bit. Constants hold the values of 8-bit floats already. The codes of 4-bit integers are in a graph
+// as int8 or uint8, so where no Quantise gives their values back, DequantizeLinear reads those.
+Status NarrowValues::DequantiseConstant(NodeImport& node, std::string_view format) {
   const Tensor& codes = *node.ConstantOf(0);
   const Tensor* scale = node.ConstantOf(1);
+  const Tensor* zero = node.ConstantOf(2);
+  const bool is_float = IsFloatFormat(format);
   if (scale == nullptr || scale->type() != ElementType::kFloat32) {
+    if (!is_float) return OkStatus();
     return node.Refuse(
         fmt::format("dequantises {} with a scale that is not a constant of fp32", format),
         "export the model with constant scales");
   }
   const int64_t block = node.attributes.Int("block_size", 0);
+  if (block < 0) return node.Invalid(fmt::format("block_size is {}", block), "0 or more");
   const Shape& shape = codes.shape();
   int axis = 0;
   if (scale->size() != 1 || block != 0) {
@@ -233,29 +252,48 @@ Status NarrowValues::DequantiseFloats(NodeImport& node, std::string_view format)
   int64_t inner = 1;
   for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
   const int64_t length = shape.rank() == 0 ? 1 : shape[axis];
-  const int64_t blocks = block > 0 ? (length + block - 1) / block : length;
-  const int64_t outer = length * inner == 0 ? 0 : codes.size() / (length * inner);
+  const int64_t blocks = block > 0 ? length / block + (length % block != 0 ? 1 : 0) : length;
   // One scale per block, per index of the axis, or for the whole tensor.
-  const int64_t wanted = block > 0 ? outer * blocks * inner : scale->size() == 1 ? 1 : length;
-  if (scale->size() != wanted) {
-    return node.Invalid(
-        fmt::format("has {} scales for a tensor of {}", scale->size(), shape.ToString()),
-        fmt::format("{} of them", wanted));
+  Shape wanted{length};
+  if (block > 0) {
+    wanted = shape;
+    wanted[axis] = blocks;
   }
+  const bool is_one = block == 0 && scale->size() == 1;
+  if (!is_one && scale->shape() != wanted) {
+    if (!is_float) return OkStatus();  // shape inference names what is wrong
+    return node.Invalid(fmt::format("has scales of {} for a tensor of {}",
+                                    scale->shape().ToString(), shape.ToString()),
+                        fmt::format("scales of {}", wanted.ToString()));
+  }
+  if (!is_float && node.operand(2) != nullptr &&
+      (zero == nullptr || zero->shape() != scale->shape()))
+    return OkStatus();
   KILN_RETURN_IF_ERROR(node.ClaimElements(codes.size()));
   Tensor values(ElementType::kFloat32, shape);
   for (int64_t i = 0; i < codes.size(); ++i) {
     const int64_t at = i / inner % length;
     const int64_t s = block > 0 ? (i / (inner * length) * blocks + at / block) * inner + i % inner
-                      : scale->size() == 1 ? 0
-                                           : at;
-    values.data<float>()[static_cast<size_t>(i)] =
-        codes.data<float>()[static_cast<size_t>(i)] * scale->data<float>()[static_cast<size_t>(s)];
+                      : is_one  ? 0
+                                : at;
+    const double offset = is_float || zero == nullptr ? 0 : zero->ValueAt(s);
+    values.data<float>()[static_cast<size_t>(i)] = static_cast<float>(codes.ValueAt(i) - offset) *
+                                                   scale->data<float>()[static_cast<size_t>(s)];
+  }
+  std::optional<Quantisation> q;
+  if (block > 0) {
+    const BlockFormats formats[] = {{format, "e8m0"}, {format, "fp32"}};
+    q = FindBlockRule(values, axis, block, formats);
+  } else {
+    KILN_ASSIGN_OR_RETURN(q, ReadParameters(node, format, shape.rank()));
+    if (!GivesBack(values, *q)) {
+      if (!is_float) return OkStatus();
+      q.reset();
+    }
   }
   Value* constant = node.Constant("values", std::move(values));
-  if (block > 0) return node.EmitResult(Op::kIdentity, {constant});
-  KILN_ASSIGN_OR_RETURN(const Quantisation q, ReadParameters(node, format, shape.rank()));
-  return EmitQuantise(node, constant, q);
+  if (q.has_value()) return EmitQuantise(node, constant, *q);
+  return node.EmitResult(Op::kIdentity, {constant});
 }
 
 }  // namespace kiln

@@ -1,7 +1,7 @@
 // Supports ONNX's number types without an element type in graphs: INT4, UINT4 and the 8-bit floats
 // E4M3FN and E5M2. Tensors of these types become int8, uint8 or f32 tensors of the same values;
-// QuantizeLinear and DequantizeLinear become Quantise, which rounds to the format as an annotation
-// does.
+// QuantizeLinear, and DequantizeLinear of a constant, become Quantise, which rounds to the format as
+// an annotation does.
 #ifndef KILN_FRONTEND_ONNX_NARROW_H_
 #define KILN_FRONTEND_ONNX_NARROW_H_
 
@@ -50,7 +50,7 @@ class NarrowValues {
   std::string_view FormatOfConstant(const Value* value) const;
   Status Quantise(NodeImport& node, std::string_view format);
   Status Dequantise(NodeImport& node);
-  Status DequantiseFloats(NodeImport& node, std::string_view format);
+  Status DequantiseConstant(NodeImport& node, std::string_view format);
 
   std::unordered_map<const Value*, std::string_view> constants_;  // their formats
   // Results of QuantizeLinear, which hold dequantised values in the graph, and their formats.

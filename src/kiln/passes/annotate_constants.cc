@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kiln/execute/reference.h"
+#include "kiln/ir/indexing.h"
 #include "kiln/numerics/quantise.h"
 #include "kiln/passes/data_movement.h"
 #include "kiln/passes/quantiser.h"
@@ -64,10 +65,25 @@ std::optional<Tensor> ValueOf(const Node& root) {
   return results.ok() ? std::optional((*results)[0]) : std::nullopt;
 }
 
+// Replaces a DequantizeLinear with scales per block by its constant result.
+bool FoldBlocks(Graph& graph, Node& root) {
+  std::optional<Tensor> value = ValueOf(root);
+  if (!value.has_value() || value->type() != ElementType::kFloat32) return false;
+  const auto axis = NormaliseAxis(root.attributes().Int("axis", 1), value->shape().rank());
+  if (!axis.has_value()) return false;
+  constexpr BlockFormats kFormats[] = {{"fixed8_6", "e8m0"}, {"int8", "fp32"}};
+  const std::optional<Quantisation> annotation = FindBlockRule(
+      *value, static_cast<int>(*axis), root.attributes().Int("block_size", 0), kFormats);
+  ReplaceByConstant(graph, root, *std::move(value), annotation);
+  return true;
+}
+
 // Replaces a quantising node by its constant result. QuantizeLinear becomes codes and a
 // DequantizeLinear of 32-bit codes (a bias) becomes plain floats; every other node needs an
 // annotation.
 bool FoldQuantiser(Graph& graph, Node& root) {
+  if (root.op() == Op::kDequantizeLinear && root.attributes().Int("block_size", 0) > 0)
+    return FoldBlocks(graph, root);
   const bool plain =
       root.op() == Op::kQuantizeLinear ||
       (root.op() == Op::kDequantizeLinear && root.operand(0)->element() == ElementType::kInt32);
@@ -87,7 +103,10 @@ bool FoldQuantiser(Graph& graph, Node& root) {
 // preserve the annotation's axis.
 std::optional<Quantisation> MovedAnnotation(const Node& root) {
   const std::optional<Quantisation>& q = root.operand(0)->quantisation();
-  if (!q.has_value() || q->type.scheme == Scheme::kPerBlock) return std::nullopt;
+  if (!q.has_value()) return std::nullopt;
+  // Scales of blocks that follow from the values move with them.
+  const bool blocks = q->type.scheme == Scheme::kPerBlock;
+  if (blocks && (!q->scales.empty() || root.op() != Op::kTranspose)) return std::nullopt;
   if (q->axis < 0) return IsReshape(root.op()) || root.op() == Op::kTranspose ? q : std::nullopt;
   const auto perm = root.op() == Op::kTranspose ? PermutationOf(root) : std::nullopt;
   return perm.has_value() ? Permuted(q, *perm) : std::nullopt;

@@ -12,8 +12,9 @@ namespace kiln {
 // DequantizeLinear, floats before a Quant or BipolarQuant. Quantising the new constant by its
 // annotation yields exactly the same codes; if it would not (a scale so large that values
 // overflow), the node stays. Codes of 32 bits (biases) become plain floats; a QuantizeLinear of a
-// constant becomes its codes. Transposes and reshapes of annotated constants are evaluated,
-// including the annotation's axis.
+// constant becomes its codes. Codes with scales per block become floats, annotated if the scales
+// are those that Kiln's block types find (mxint8, or int8 with scales of fp32). Transposes
+// and reshapes of annotated constants are evaluated, including the annotation's axis.
 //   %y = dequantize_linear %codes, %scale      =>      const %y : f32 quant int8 ...
 class AnnotateConstants final : public Pass {
  public:

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kiln/execute/codes.h"
 #include "kiln/ir/indexing.h"
 #include "kiln/ir/text.h"
 #include "kiln/numerics/quantise.h"
@@ -18,6 +19,8 @@ namespace {
 
 // Widest codes whose rounding the fp32 arithmetic of numerics/quantise.h reproduces.
 constexpr int kMostBits = 16;
+// Most elements of a block that an annotation gets, as in recipes.
+constexpr int64_t kMostBlockSize = 65536;
 
 // Returns true for scales that an annotation allows: positive, finite, with a finite inverse.
 bool IsScale(float scale) {
@@ -179,6 +182,21 @@ std::optional<Quantisation> AnnotationOf(const Node& quantiser) {
     default:
       return std::nullopt;
   }
+}
+
+std::optional<Quantisation> FindBlockRule(const Tensor& values, int axis, int64_t block_size,
+                                          std::span<const BlockFormats> formats) {
+  if (block_size < 1 || block_size > kMostBlockSize) return std::nullopt;
+  for (const BlockFormats& candidate : formats) {
+    Quantisation q{.type = {.format = *FindFormat(candidate.element), .scheme = Scheme::kPerBlock},
+                   .axis = axis};
+    q.type.block_size = static_cast<int>(block_size);
+    q.type.scale_format = *FindFormat(candidate.scale);
+    const Tensor rounded = RoundTensor(values, q);
+    // Zeros may differ in their sign; a NaN equals nothing.
+    if (std::ranges::equal(rounded.data<float>(), values.data<float>())) return q;
+  }
+  return std::nullopt;
 }
 
 bool SameGrid(const Quantisation& a, const Quantisation& b) {

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "kiln/ir/graph.h"
+#include "kiln/ir/tensor.h"
 
 namespace kiln {
 
@@ -22,10 +24,20 @@ namespace kiln {
 // Returns nullopt if no annotation describes the node, which then has to stay:
 //   - parameters that are not constant; scales that are not fp32, positive, finite and with a
 //     finite inverse;
-//   - scales per block, or along more than one axis; more zero points than scales;
+//   - scales per block (FindBlockRule annotates constants), or along more than one axis; more zero
+//     points than scales;
 //   - Quant: a width that is not a whole number from 1 to 16, a rounding mode other than ROUND, a
 //     zero point that is not a code, narrow without sign or with a zero point.
 std::optional<Quantisation> AnnotationOf(const Node& quantiser);
+
+// Returns the annotation of constant values with one scale for each `block_size` elements along
+// `axis`, where the scales that follow from the values by the rule of numerics/microscaling.h give
+// every value back, in the first of some formats for which they do; nullopt if there is none.
+struct BlockFormats {
+  std::string_view element, scale;  // names of formats
+};
+std::optional<Quantisation> FindBlockRule(const Tensor& values, int axis, int64_t block_size,
+                                          std::span<const BlockFormats> formats);
 
 // Returns true if both annotations give the same codes for the same values.
 bool SameGrid(const Quantisation& a, const Quantisation& b);

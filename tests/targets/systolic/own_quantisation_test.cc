@@ -124,7 +124,7 @@ void ExpectTwoBitNetwork(const std::filesystem::path& data, int64_t correct, int
   const auto converter =
       ImageConverter::Create(&*set, *preprocess, *graph->inputs()[0], graph->source());
   ASSERT_TRUE(converter.ok()) << converter.status();
-  const Tensor images = converter->MakeBatch(0, set->size());
+  const Tensor images = *converter->MakeBatch(0, set->size());
 
   const Graph annotated = Annotated(*graph);
   const auto simulated = SimulateQuantisation(annotated);

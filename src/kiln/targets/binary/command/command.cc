@@ -158,7 +158,8 @@ class PredictCommand {
     KILN_RETURN_IF_ERROR(Measure(context, "exact", std::nullopt, *exact));
     KILN_RETURN_IF_ERROR(Measure(context, "predicted", std::nullopt, *predicted));
     if (stored != nullptr) KILN_RETURN_IF_ERROR(Measure(context, "stored", std::nullopt, *stored));
-    const Batch training{images.MakeBatch(0, train_)};
+    Batch training;
+    KILN_ASSIGN_OR_RETURN(training.inputs, images.MakeBatch(0, train_));
     KILN_ASSIGN_OR_RETURN(const binary::ThresholdTrainer trainer,
                           binary::ThresholdTrainer::Collect(predicted.get(), training, {}));
     for (const double budget : budgets_) {
@@ -264,8 +265,9 @@ class PredictCommand {
     KILN_ASSIGN_OR_RETURN(row.picojoules, OnChipPicojoules(program, all, node_nm_));
     RunOptions options;
     options.level = Level::kCycle;
-    KILN_ASSIGN_OR_RETURN(const RunResult timed,
-                          binary::RunNetwork(program, Batch{images.MakeBatch(train_, 1)}, options));
+    Batch batch;
+    KILN_ASSIGN_OR_RETURN(batch.inputs, images.MakeBatch(train_, 1));
+    KILN_ASSIGN_OR_RETURN(const RunResult timed, binary::RunNetwork(program, batch, options));
     row.cycles = timed.cycles_per_image[0];
     rows_.push_back(std::move(row));
     return OkStatus();
@@ -304,7 +306,8 @@ class PredictCommand {
     size_t chunk = 0;
     for (int64_t first = train_; first < last_; first += kChunk, ++chunk) {
       const int64_t count = std::min(kChunk, last_ - first);
-      const Batch batch{images.MakeBatch(first, count)};
+      Batch batch;
+      KILN_ASSIGN_OR_RETURN(batch.inputs, images.MakeBatch(first, count));
       KILN_ASSIGN_OR_RETURN(const RunResult result, run(batch));
       // The first row is what the others are compared with.
       if (rows_.empty()) exact_outputs_.push_back(result.outputs);
