@@ -17,6 +17,7 @@
 #include "kiln/targets/dataflow/cost/cost.h"
 #include "kiln/targets/dataflow/cost/events.h"
 #include "kiln/targets/dataflow/emit/emit.h"
+#include "kiln/targets/dataflow/fold/ilp.h"
 #include "kiln/targets/dataflow/isa/registers.h"
 #include "kiln/targets/dataflow/run_network.h"
 #include "kiln/targets/dataflow/simulate/functional/functional.h"
@@ -260,11 +261,24 @@ hardware::FamilyKeys DescribeKeys() {
           .keys = Keys().Describe()};
 }
 
+namespace {
+
+std::vector<LinkedLibrary> SolverLibraries() {
+  return {{.name = "libcbc",
+           .version = CbcVersion(),
+           .known = "2.10.",
+           .package = "coinor-libcbc-dev",
+           .purpose = "kiln dataflow: the search cbc"}};
+}
+
+}  // namespace
+
 FamilyEntry Entry() {
   return {.name = "dataflow",
           .parse = &ParseDesignPoint,
           .describe = &DescribeKeys,
-          .areas = &FamilyAreaModels};
+          .areas = &FamilyAreaModels,
+          .libraries = &SolverLibraries};
 }
 
 }  // namespace kiln::dataflow
