@@ -55,8 +55,7 @@ std::string FuseSocCore(const DesignPackage& package) {
   std::string out = fmt::format(
       "CAPI=2:\n"
       "# A FuseSoC core of this folder, emitted by Kiln:\n"
-      "#   fusesoc --cores-root . run --target=lint kiln:accelerators:{0}\n"
-      "#   fusesoc --cores-root . run --target=sim kiln:accelerators:{0}\n"
+      "#   fusesoc --cores-root . run --target=lint NAME    # or sim, or synth --part=PART\n"
       "name: \"kiln:accelerators:{0}:1.0.0\"\ndescription: {1}\n\nfilesets:\n",
       package.name, Quoted(package.title));
   out += FilesetOf("rtl", PlainFiles(package.sources), "systemVerilogSource");
@@ -87,7 +86,7 @@ std::string FuseSocCore(const DesignPackage& package) {
     if (!words.empty()) out += ListOf("run_options", words);
   }
   out += fmt::format(
-      "  synth:  # fusesoc run --target=synth CORE --part=PART\n"
+      "  synth:\n"
       "    filesets: [rtl{}, constraints]\n    toplevel: {}\n    default_tool: vivado\n",
       contents, package.top.name);
   return out;

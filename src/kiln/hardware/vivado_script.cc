@@ -106,11 +106,11 @@ std::string ClockConstraint(const DesignPackage& package) {
   const bool stated = package.clock_mhz > 0;
   const double mhz = stated ? package.clock_mhz : kDefaultClockMhz;
   return fmt::format(
-      "# The clock of {}, emitted by Kiln: {} MHz{}.\n"
+      "# The clock of {}, emitted by Kiln: {} MHz.\n# {}.\n"
       "create_clock -name clock -period {:.3f} [get_ports clock]\n",
       package.top.name, mhz,
-      stated ? ", which the design point states"
-             : ". The design point states no clock, so this is a starting point",
+      stated ? "The design point states this frequency"
+             : "The design point states no clock; this frequency is a starting point",
       1000 / mhz);
 }
 
