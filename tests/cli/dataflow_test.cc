@@ -329,6 +329,41 @@ TEST_F(DataflowCommands, WeightsThatDoNotFitAreStreamed) {
   EXPECT_EQ(stalled.code, kExitOk) << stalled.out << stalled.err;
 }
 
+// The host runs a node in the middle: a folder for each segment, and a page that tells their order.
+TEST_F(DataflowCommands, EmitsAFolderForEachSegment) {
+  ASSERT_TRUE(WriteFile(Path("net.kir"), R"(graph "small" {
+  input %image : f32[1x2x4x4]
+  const %w : f32[2x2x1x1] = [1, -2, 3, 4]
+  %1 = conv %image, %w {kernel_shape=[1, 1]} "first" : f32[1x2x4x4]
+  %2 = softmax %1 {axis=1} "middle" : f32[1x2x4x4]
+  %3 = conv %2, %w {kernel_shape=[1, 1]} "last" : f32[1x2x4x4]
+  output %3
+}
+)")
+                  .ok());
+  for (const std::string command : {"compile", "verify", "compile"}) {
+    const Outcome emitted = Call({command, Path("net.kir"), "--on", "dataflow-small", "--random",
+                                  "1", "--emit", Path("design")});
+    ASSERT_EQ(emitted.code, kExitOk) << emitted.out << emitted.err;
+    if (command == "compile") {
+      for (const char* segment : {"segment0", "segment1"}) {
+        EXPECT_THAT(emitted.out, HasSubstr(fmt::format(" make -C {}/{} lint, sim, waves, synth\n",
+                                                       Path("design"), segment)));
+      }
+    }
+    const std::string readme = ReadFile(Path("design/README.md")).value_or("");
+    EXPECT_THAT(readme, HasSubstr("\n1. `segment0`: send `image`, and take `1`.\n"
+                                  "2. Compute `middle` on the host.\n"
+                                  "3. `segment1`: send `2`, and take `3`.\n"));
+    EXPECT_THAT(readme, HasSubstr("\n## Figures\n"));
+    for (const char* file : {"segment0/README.md", "segment1/README.md", "segment1/design.core",
+                             "segment1/sample/steps.txt", "kernels.txt"}) {
+      EXPECT_TRUE(std::filesystem::exists(Path("design") + "/" + file)) << file;
+    }
+  }
+  EXPECT_TRUE(std::filesystem::exists(Path("design/segment1/build/simulate")));
+}
+
 // Emits and verifies a small network with a copy of the hardware library that has faults.
 class DataflowWaves : public DataflowCommands {
  protected:

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -27,6 +28,10 @@ class DoctorTest : public testing::Test {
     AddTool("make", "GNU Make 4.3");
     AddTool("clang++-19", "Debian clang version 19.1.7 (3~deb12u1)");
     AddTool("yosys", "Yosys 0.52 (git sha1 7ce5011c24b)");
+    AddTool("g++", "g++ (Debian 12.2.0-14+deb12u1) 12.2.0");
+    AddTool("cmake", "cmake version 3.25.1");
+    AddTool("z3", "Z3 version 4.8.12 - 64 bit");
+    AddTool("dpkg-query", "1.3.17+dfsg.1-3");
   }
   void TearDown() override { setenv("PATH", path_.c_str(), 1); }
   void AddTool(const std::string& name, const std::string& prints, int code = 0) const {
@@ -49,6 +54,12 @@ TEST_F(DoctorTest, ListsVersionsAndNamesMissingPackages) {
   EXPECT_THAT(outcome.out, ContainsRegex("\nyosys +0.52 +not tested"));
   EXPECT_THAT(outcome.out, ContainsRegex("\nsta +- +missing +kiln synth"));
   EXPECT_THAT(outcome.out, ContainsRegex("\ngtkwave +- +missing, optional"));
+  EXPECT_THAT(outcome.out, ContainsRegex("\ng\\+\\+ +12.2.0 +known to work +make sim"));
+  EXPECT_THAT(outcome.out, ContainsRegex("\ncmake +3.25.1 +known to work +builds Kiln"));
+  EXPECT_THAT(outcome.out, ContainsRegex("\nninja +- +missing, optional +builds Kiln"));
+  EXPECT_THAT(outcome.out, ContainsRegex("\nz3 +4.8.12 +known to work +proofs"));
+  EXPECT_THAT(outcome.out,
+              ContainsRegex("\nosu018_stdcells.lib +1.3.17 +known to work +kiln synth"));
   EXPECT_THAT(outcome.err, HasSubstr("apt-get install opensta\n"));
 }
 
@@ -64,7 +75,28 @@ TEST_F(DoctorTest, SucceedsIfEverythingNeededIsThere) {
     optional += tool["needed"] ? 0 : 1;
     EXPECT_TRUE(tool["tool"] != "sta" || tool["version"] == "2.0.17") << tool;
   }
-  EXPECT_EQ(optional, 2);
+  EXPECT_EQ(optional, 6);
+}
+
+// The solvers of the families are libraries, so their versions do not depend on PATH. pkg-config
+// reads CBC's from the files of its package.
+TEST_F(DoctorTest, ListsTheLibrariesOfTheFamilies) {
+  const auto log = folder_.path() / "log";
+  setenv("PATH", path_.c_str(), 1);
+  ASSERT_TRUE(RunProgram({"pkg-config", "--modversion", "cbc"}, log).ok());
+  std::string version = *ReadFile(log);
+  version.erase(version.find_last_not_of(" \n") + 1);
+  setenv("PATH", folder_.path().c_str(), 1);
+  const auto json = nlohmann::json::parse(Call({"doctor", "--json", "-"}).out);
+  std::map<std::string, std::string> libraries, kinds;
+  for (const auto& tool : json["tools"]) {
+    kinds[tool["tool"]] = tool["kind"];
+    if (tool["kind"] == "library") libraries[tool["tool"]] = tool["version"];
+  }
+  EXPECT_EQ(libraries["libcbc"], version);
+  EXPECT_THAT(libraries["libcryptominisat5"], testing::StartsWith("5."));
+  EXPECT_EQ(kinds["yosys"], "program");
+  EXPECT_EQ(kinds["osu018_stdcells.lib"], "file");
 }
 
 TEST_F(DoctorTest, AToolThatFailsIsMissing) {

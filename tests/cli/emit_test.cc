@@ -164,6 +164,31 @@ TEST_F(EmittedDesigns, VerifyShowsThatTheLevelsAgree) {
   EXPECT_EQ(found["host_kernels"].size(), 0u);
 }
 
+// The folder of `kiln verify` is that of `kiln compile`, and make finds its simulation up to date.
+TEST_F(EmittedDesigns, VerifyKeepsTheWholeFolder) {
+  ASSERT_EQ(CallOnNet("compile", {"--random", "1", "--emit", Path("compiled")}).code, kExitOk);
+  const Outcome verified = VerifyNet({"--random", "1", "--emit", Path("design")});
+  ASSERT_EQ(verified.code, kExitOk) << verified.err;
+  const std::string listed = ReadFile(Path("design/emitted.txt")).value_or("");
+  EXPECT_EQ(listed, ReadFile(Path("compiled/emitted.txt")).value_or("-"));
+  std::istringstream files(listed);
+  int count = 0;
+  for (std::string file; std::getline(files, file);) {
+    if (file.starts_with('#')) continue;
+    EXPECT_EQ(ReadFile(Path("design/" + file)).value_or(""),
+              ReadFile(Path("compiled/" + file)).value_or("-"))
+        << file;
+    ++count;
+  }
+  EXPECT_GT(count, 20);
+  for (const char* file : {"README.md", "sample/steps.txt", "kernels.txt", "driver/main.c"})
+    EXPECT_TRUE(fs::exists(Path("design") + "/" + file)) << file;
+  const fs::path log = Path("make.log");
+  EXPECT_TRUE(RunProgram({"make", "-q", "-C", Path("design"), "build/simulate"}, log).ok());
+  EXPECT_TRUE(RunProgram({"make", "-s", "-C", Path("design"), "sim"}, log).ok());
+  EXPECT_THAT(*ReadFile(log), HasSubstr("PASS: "));
+}
+
 // Without --seed every run is another one, and the seed that it reports repeats it.
 TEST_F(EmittedDesigns, VerifyDrawsASeedAndReportsIt) {
   const auto verify = [&](std::vector<std::string> options) {

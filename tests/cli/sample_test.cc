@@ -12,6 +12,7 @@
 
 #include "kiln/cli/application.h"
 #include "kiln/hardware/stream_memory.h"
+#include "kiln/report/text.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
 #include "tests/cli/call.h"
@@ -163,11 +164,20 @@ class EmittedSample : public testing::Test {
     return Path("design/sample/expected0.bin");
   }
 
+  // Lines have at most 100 columns.
+  static void CheckColumns(const std::string& readme) {
+    std::istringstream lines(readme);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(Width(line), 100u) << line;
+  }
+
   // The README lists every file, or its folder, with what it holds.
   void CheckReadme() const {
     const std::string readme = ReadFile(Path("design/README.md")).value_or("");
     EXPECT_THAT(readme, HasSubstr("`net.kir`"));
     EXPECT_THAT(readme, HasSubstr("\n## Start a run\n"));
+    EXPECT_THAT(readme, HasSubstr("\nInputs, which the host writes:\n\n- `"));
+    EXPECT_THAT(readme, HasSubstr("\nOutputs, which the host reads:\n\n- `"));
+    CheckColumns(readme);
     std::istringstream listed(ReadFile(Path("design/emitted.txt")).value_or(""));
     for (std::string file; std::getline(listed, file);) {
       if (file.empty() || file[0] == '#') continue;

@@ -255,15 +255,43 @@ TEST_F(SimulationFolder, IsBuiltAnewWhereItIsNotOfTheseFiles) {
   EXPECT_EQ(NumberOfRuns(), 2);
 }
 
-TEST_F(RtlProjectFolder, IsADesignsOrOneOfDesigns) {
-  EXPECT_TRUE(CheckRtlFolders(Design()).ok());
+// A network that is several machines: a folder for each, and a page beside them. An emission of
+// fewer machines, or of one, leaves nothing of the others.
+TEST_F(RtlProjectFolder, HoldsSeveralProjects) {
+  const auto write = [&](const std::vector<std::string>& names) {
+    std::vector<std::pair<std::string, RtlProject>> projects;
+    for (const std::string& name : names)
+      projects.emplace_back(name, ProjectOf("top", "kiln_fifo", name + ".hex"));
+    const Status status = WriteFolderOfProjects(projects, "# A page\n", Design());
+    EXPECT_TRUE(status.ok()) << status;
+  };
+  write({"part0", "part1"});
+  EXPECT_TRUE(CheckRtlFolder(Design()).ok());
+  EXPECT_THAT(ProjectsIn(Design()), testing::ElementsAre(Design() / "part0", Design() / "part1"));
+  for (const char* file : {"README.md", "part0/top.sv", "part0/part0.hex", "part1/emitted.txt"})
+    EXPECT_TRUE(Has(file)) << file;
+  ASSERT_TRUE(AddToRtlProject(Design(), "kernels.txt", "kernels").ok());
+  ASSERT_TRUE(WriteFile(Design() / "part1" / "notes.txt", "somebody's").ok());
+
+  write({"part0"});
+  EXPECT_THAT(ProjectsIn(Design()), testing::ElementsAre(Design() / "part0"));
+  for (const char* file : {"kernels.txt", "part1/top.sv", "part1/emitted.txt"})
+    EXPECT_FALSE(Has(file)) << file;
+  EXPECT_TRUE(Has("part1/notes.txt"));
+
   Write(ProjectOf("top", "kiln_fifo", "memory.hex"));
-  EXPECT_TRUE(CheckRtlFolders(Design()).ok());
-  EXPECT_TRUE(CheckRtlFolders(folder_.path()).ok());  // holds `design` alone
-  EXPECT_FALSE(CheckRtlFolder(folder_.path()).ok());
-  ASSERT_TRUE(WriteFile(folder_.path() / "letter.txt", "somebody's").ok());
-  EXPECT_THAT(MessageOf(CheckRtlFolders(folder_.path())),
-              HasSubstr("holds files that are not of an earlier emission"));
+  EXPECT_THAT(ProjectsIn(Design()), testing::ElementsAre(Design()));
+  for (const char* file : {"README.md", "part0/top.sv"}) EXPECT_FALSE(Has(file)) << file;
+
+  // And back, over files of somebody only in a folder that Kiln has not filled.
+  write({"part0", "part2"});
+  EXPECT_FALSE(Has("top.sv"));
+  fs::create_directories(Design() / "part3");
+  ASSERT_TRUE(WriteFile(Design() / "part3" / "letter.txt", "somebody's").ok());
+  EXPECT_THAT(MessageOf(WriteFolderOfProjects({{"part3", ProjectOf("top", "kiln_fifo", "a.hex")}},
+                                              "", Design())),
+              HasSubstr("part3: holds files that are not of an earlier emission"));
+  EXPECT_TRUE(Has("part0/top.sv"));
 }
 
 TEST(VerilogText, FindsModulesByName) {

@@ -33,5 +33,23 @@ TEST(MarkdownItem, ALongWordHasALineOfItsOwn) {
   EXPECT_EQ(MarkdownItem(word), "- " + word + "\n");
 }
 
+TEST(WrapMarkdown, ShortLinesAndTablesAndCodeStay) {
+  const std::string row = "| " + std::string(120, 'a') + " b |\n";
+  const std::string code = "```text\n" + std::string(90, 'a') + " bcd efg hij\n```\n";
+  for (const std::string& text : {std::string("# a\n\nb c\n"), row, "   " + row, code, code + row,
+                                  std::string("no end"), std::string()}) {
+    EXPECT_EQ(WrapMarkdown(text), text);
+  }
+}
+
+TEST(WrapMarkdown, LongLinesContinueAtTheirText) {
+  const std::string word(90, 'x'), end = " one two three\n";
+  EXPECT_EQ(WrapMarkdown(word + end + "a\n"), word + " one two\nthree\na\n");
+  EXPECT_EQ(WrapMarkdown("- " + word + end), "- " + word + " one two\n  three\n");
+  EXPECT_EQ(WrapMarkdown("12. " + word + end), "12. " + word + " one\n    two three\n");
+  EXPECT_EQ(WrapMarkdown("   " + word + end), "   " + word + " one\n   two three\n");
+  EXPECT_EQ(WrapMarkdown(word + " `one two three four`\n"), word + "\n`one two three four`\n");
+}
+
 }  // namespace
 }  // namespace kiln

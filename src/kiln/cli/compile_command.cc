@@ -6,91 +6,16 @@
 #include <string>
 #include <string_view>
 
+#include "kiln/cli/emitted_folder.h"
 #include "kiln/command/arguments.h"
 #include "kiln/command/command.h"
 #include "kiln/command/result_files.h"
 #include "kiln/flow/flow.h"
 #include "kiln/hardware/rtl_project.h"
-#include "kiln/report/cost_report.h"
-#include "kiln/report/performance.h"
 #include "kiln/report/run_report.h"
-#include "kiln/report/text.h"
 
 namespace kiln::cli {
 namespace {
-
-// The table of kernels with estimated cycles, proved bounds and schedules.
-std::string KernelTable(const Program& program) {
-  Table table;
-  table.Right("#")
-      .Column("kernel")
-      .Column("operation")
-      .Column("unit")
-      .Right("MACs")
-      .Right("estimate")
-      .Right("bound");
-  table.Right("gap").Column("schedule").Column("bound from");
-  for (size_t k = 0; k < program.kernels().size(); ++k) {
-    const KernelInfo& kernel = program.kernels()[k];
-    const Certificate& proof = kernel.certificate;
-    const bool proved = proof.lower_bound > 0;
-    table.Row({fmt::format("{}", k), Shorten(kernel.name, 40), Shorten(kernel.operation, 48),
-               kernel.unit, kernel.macs > 0 ? Thousands(kernel.macs) : "-",
-               proof.cost > 0 ? Thousands(static_cast<int64_t>(proof.cost)) : "-",
-               proved ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "-",
-               proved ? Percent(proof.gap()) : "-", ScheduleText(kernel),
-               kernel.on_host() ? "host: " + kernel.host_reason : proof.bound_from});
-  }
-  return table.ToString();
-}
-
-// The line of totals below the table.
-std::string SumsOf(const Program& program) {
-  return fmt::format(
-      "\n{}, {}, constants {}, activations {} at their peak, {} of the operations on the host\n",
-      Counted(std::ssize(program.kernels()), "kernel"),
-      Metric(static_cast<double>(program.MacsTotal()), "multiply-accumulates"),
-      Bytes(program.constant_bytes()), Bytes(program.activation_bytes()),
-      Percent(program.HostShare(), 2));
-}
-
-// The first figures: time, energy and area, as far as the family has models.
-std::string FirstFigures(const RunReport& report) {
-  const Performance performance = *PerformanceOf(report);
-  std::string text;
-  if (const std::string time = TimeText(performance); !time.empty()) {
-    text += fmt::format("time {}{}{}\n", performance.seconds.has_value() ? "estimated " : "", time,
-                        PartialMark(report));
-  }
-  if (report.energy.has_value())
-    text += "energy " + EnergyLine(*report.energy) + PartialMark(report) + "\n";
-  if (const std::string area = AreaLine(report.machine->cost); !area.empty())
-    text += "area " + area + "\n";
-  return text.empty() ? "" : text + '\n';
-}
-
-// Clock, speed and the table of units, as far as the family has models.
-std::string CostsOf(const RunReport& report) {
-  const Performance performance = *PerformanceOf(report);
-  std::string text = "clock " + ClockLine(performance) + "\n";
-  if (const std::string speed = SpeedLine(performance); !speed.empty())
-    text += "speed " + speed + PartialMark(report) + "\n";
-  const std::string table = CostTable(report.machine->cost, report.energy);
-  return table.empty() ? text : text + '\n' + table;
-}
-
-// Returns the figures for the README of an emitted folder, as Markdown.
-std::string FiguresOf(const RunReport& report) {
-  const std::string costs = FirstFigures(report) + CostsOf(report);
-  std::string text =
-      "`kernels.txt` lists the kernels of the network, with the cycles that the "
-      "compiler estimates.\n";
-  if (!costs.empty()) {
-    text +=
-        fmt::format("\nEstimates of Kiln's models, without synthesis:\n\n```text\n{}```\n", costs);
-  }
-  return text;
-}
 
 // Returns a path quoted for a shell, for commands that a user may copy.
 std::string ShellWord(const std::string& path) {
@@ -147,21 +72,12 @@ class CompileCommand final : public Command {
       KILN_RETURN_IF_ERROR(
           CheckHasHardwareKernels(compiled, options.model.string(), "there is nothing to emit"));
     }
-    const Program& program = *compiled.program;
-
-    const std::string kernels = KernelTable(program) + SumsOf(program);
-    std::string text = TextOf(compiled, kernels);
+    std::string text = TextOf(compiled);
     if (!folder_.empty()) {
-      const std::filesystem::path folder(folder_);
-      // The first sample of the data, or the made-up one.
-      KILN_ASSIGN_OR_RETURN(std::vector<Tensor> sample, compiled.images.MakeBatch(0, 1));
-      FolderContent content{.network = options.model.filename().string(),
-                            .sample = {.inputs = std::move(sample)},
-                            .figures = FiguresOf(compiled.report)};
-      KILN_RETURN_IF_ERROR(compiled.accelerator->EmitRtl(program, content, folder));
-      KILN_RETURN_IF_ERROR(hardware::AddToRtlProject(folder, "kernels.txt", kernels));
-      text += fmt::format("\nSystemVerilog in {}: make -C {} lint, sim, waves, synth\n", folder_,
-                          ShellWord(folder_));
+      KILN_RETURN_IF_ERROR(EmitFolder(compiled, options.model, folder_));
+      text += fmt::format("\nSystemVerilog in {}:", folder_);
+      for (const std::filesystem::path& folder : hardware::ProjectsIn(folder_))
+        text += fmt::format(" make -C {} lint, sim, waves, synth\n", ShellWord(folder.string()));
     }
     return WriteResults(context.out, json_, text, ToJson(compiled.report));
   }
@@ -169,8 +85,8 @@ class CompileCommand final : public Command {
  private:
   // Returns everything that the command prints: kernels, notes, costs and, with --print,
   // instructions.
-  std::string TextOf(const CompiledNetwork& compiled, const std::string& kernels) const {
-    std::string text = FirstFigures(compiled.report) + kernels;
+  std::string TextOf(const CompiledNetwork& compiled) const {
+    std::string text = FirstFigures(compiled.report) + KernelsOf(*compiled.program);
     for (const std::string& note : compiled.report.notes) text += "note: " + note + '\n';
     if (const std::string costs = CostsOf(compiled.report); !costs.empty()) text += '\n' + costs;
     if (print_) text += '\n' + compiled.program->Print();

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <random>
 
+#include "kiln/cli/emitted_folder.h"
 #include "kiln/command/arguments.h"
 #include "kiln/command/checks.h"
 #include "kiln/command/command.h"
@@ -32,7 +33,8 @@ class VerifyCommand final : public Command {
         ->type_name("N")
         ->check(InRange(1, 1 << 20))
         ->capture_default_str();
-    app.add_option("--emit", rtl_.folder, "Keep the design and its simulation in this folder")
+    app.add_option("--emit", folder_,
+                   "Write what `kiln compile --emit` writes to this folder, with the simulation")
         ->type_name("FOLDER");
     app.add_flag("--netlist", rtl_.netlist,
                  "Simulate the netlist of standard cells that `kiln synth` maps, in place of the "
@@ -91,9 +93,9 @@ class VerifyCommand final : public Command {
     if (!wave_.empty() && std::filesystem::path(wave_).extension() != ".fst") {
       return ErrorAt(wave_, "", "is not an .fst file by its name", "--wave writes FILE.fst");
     }
-    KILN_RETURN_IF_ERROR(CheckOutside(rtl_.folder.string(), {json_, wave_}));
-    if (!rtl_.folder.empty()) KILN_RETURN_IF_ERROR(hardware::CheckRtlFolders(rtl_.folder));
-    KILN_RETURN_IF_ERROR(CheckOutputFolder(rtl_.folder.string()));
+    KILN_RETURN_IF_ERROR(CheckOutside(folder_, {json_, wave_}));
+    if (!folder_.empty()) KILN_RETURN_IF_ERROR(hardware::CheckRtlFolder(folder_));
+    KILN_RETURN_IF_ERROR(CheckOutputFolder(folder_));
 
     VerifyReport report;
     {
@@ -103,7 +105,9 @@ class VerifyCommand final : public Command {
       report.model = options.model.string();
       KILN_RETURN_IF_ERROR(
           CheckHasHardwareKernels(compiled, report.model, "there is nothing to verify"));
+      if (!folder_.empty()) KILN_RETURN_IF_ERROR(EmitFolder(compiled, options.model, folder_));
       KILN_RETURN_IF_ERROR(Verify(compiled, progress, &report));
+      KILN_RETURN_IF_ERROR(AddSimulation(progress));
     }
     KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, ToText(report), ToJson(report)));
     if (!report.agrees()) {
@@ -113,6 +117,17 @@ class VerifyCommand final : public Command {
   }
 
  private:
+  // Adds the simulation to the emitted folder, so that `make sim` does not build it again. A
+  // netlist's simulation is not that of the folder's sources.
+  Status AddSimulation(const FlowProgress& progress) const {
+    if (folder_.empty() || rtl_.netlist) return OkStatus();
+    for (const std::filesystem::path& folder : hardware::ProjectsIn(folder_)) {
+      progress("emitted folder: building the simulation", 0, 1);
+      KILN_RETURN_IF_ERROR(hardware::BuildSimulation(folder).status());
+    }
+    return OkStatus();
+  }
+
   // Runs the three levels on the same batch and compares them.
   Status Verify(const CompiledNetwork& compiled, const FlowProgress& progress,
                 VerifyReport* report) const {
@@ -198,7 +213,7 @@ class VerifyCommand final : public Command {
   }
 
   CLI::Option* seed_ = nullptr;
-  std::string json_, wave_;
+  std::string folder_, json_, wave_;
   int64_t limit_ = 1;
   RtlOptions rtl_;
   FlowArguments flow_;

@@ -2,6 +2,7 @@
 
 #include "kiln/hardware/axi_signals.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace kiln::hardware {
@@ -58,6 +59,19 @@ std::vector<Signal> AxiStreamSourceSignals(int data_bytes, bool packets) {
   std::vector<Signal> signals = AxiStreamSinkSignals(data_bytes, packets);
   for (Signal& signal : signals) signal.output = !signal.output;
   return signals;
+}
+
+const Signal* FindSignal(const Bus& bus, std::string_view name) {
+  const auto at = std::ranges::find(bus.signals, name, &Signal::name);
+  return at == bus.signals.end() ? nullptr : &*at;
+}
+
+BusKind BusKindOf(const Bus& bus) {
+  const auto has = [&](std::string_view name) { return FindSignal(bus, name) != nullptr; };
+  if (has("tvalid")) return BusKind::kAxiStream;
+  const bool reads = has("arvalid"), writes = has("awvalid");
+  if (!has("arlen") && !has("awlen")) return BusKind::kAxiLite;
+  return reads && writes ? BusKind::kAxi : reads ? BusKind::kAxiRead : BusKind::kAxiWrite;
 }
 
 }  // namespace kiln::hardware

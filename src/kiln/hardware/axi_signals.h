@@ -4,6 +4,7 @@
 #define KILN_HARDWARE_AXI_SIGNALS_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kiln::hardware {
@@ -34,6 +35,14 @@ std::vector<Signal> AxiLiteSignals();
 // rtl/bus do.
 std::vector<Signal> AxiStreamSinkSignals(int data_bytes, bool packets = true);
 std::vector<Signal> AxiStreamSourceSignals(int data_bytes, bool packets = true);
+
+// Returns the signal `name` of a bus, or null.
+const Signal* FindSignal(const Bus& bus, std::string_view name);
+
+// The kind of a bus, by its signals. AXI4 buses are masters; read and write are those with the read
+// or the write channels alone. AXI4-Lite is a slave.
+enum class BusKind { kAxi, kAxiRead, kAxiWrite, kAxiLite, kAxiStream };
+BusKind BusKindOf(const Bus& bus);
 
 }  // namespace kiln::hardware
 

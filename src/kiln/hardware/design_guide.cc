@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "fmt/format.h"
+#include "kiln/support/markdown.h"
 
 namespace kiln::hardware {
 namespace {
@@ -31,6 +32,10 @@ constexpr KnownFile kKnownFiles[] = {
     {"sample/", "the bytes that the sample sends, and the bytes that it expects"},
     {"memory/", "the contents of memories that the design reads with `$readmemh`"},
     {"synth.ys", "the Yosys script of `make synth`"},
+    {"design.core", "a FuseSoC core: the files in order, targets `lint`, `sim` and `synth`"},
+    {"component.xml", "an IP-XACT component (IEEE 1685-2014): buses, registers, ports, files"},
+    {"vivado.tcl", "a Vivado script that synthesises the design or makes an IP of it"},
+    {"design.xdc", "the constraint of the clock, for Vivado"},
     {"waivers.vlt", "the warnings of Verilator that the design does without, with reasons"},
     {"driver/", "a driver in C for the machine, with an example"},
     {"emitted.txt", "the files that Kiln wrote, for the next emission to this folder"},
@@ -80,10 +85,10 @@ std::string StrideText(const PlacedAxis& axis) {
   return text;
 }
 
-std::string TensorTable(std::span<const PlacedTensor> tensors) {
-  std::string text =
-      "| name | shape | first byte | bytes | distance of elements along each axis | format | value "
-      "|\n|---|---|---|---|---|---|---|\n";
+// Returns a list of tensors: where each is, its shape, and how far elements are apart along each of
+// its axes.
+std::string TensorList(std::span<const PlacedTensor> tensors) {
+  std::string text;
   for (const PlacedTensor& tensor : tensors) {
     std::string shape, strides;
     for (const PlacedAxis& axis : tensor.axes) {
@@ -91,37 +96,39 @@ std::string TensorTable(std::span<const PlacedTensor> tensors) {
                            axis.name.empty() ? "" : axis.name + " ", axis.count());
       strides += (strides.empty() ? "" : "; ") + StrideText(axis);
     }
-    text += fmt::format("| `{}` | {} | 0x{:x} | {} | {} | {} | {} |\n", SampleName(tensor.name),
-                        shape, tensor.base, tensor.bytes(), strides, Cell(tensor.format),
-                        Cell(tensor.meaning));
+    std::string item = fmt::format("`{}`: {}, {}, {} bytes from 0x{:x}", SampleName(tensor.name),
+                                   tensor.format, shape, tensor.bytes(), tensor.base);
+    if (!strides.empty()) item += fmt::format("; distance along each axis: {}", strides);
+    if (!tensor.meaning.empty()) item += "; " + tensor.meaning;
+    text += MarkdownItem(item + ".");
   }
   return text;
 }
 
-std::string KindOf(const Bus& bus) {
-  const auto has = [&](std::string_view name) {
-    return std::ranges::any_of(bus.signals, [&](const Signal& s) { return s.name == name; });
-  };
+// Returns what the table of ports says of a bus.
+std::string BusText(const Bus& bus) {
   const auto bits = [&](std::string_view name) {
-    const auto at = std::ranges::find(bus.signals, name, &Signal::name);
-    return at == bus.signals.end() ? 0 : at->bits;
+    const Signal* const signal = FindSignal(bus, name);
+    return signal == nullptr ? 0 : signal->bits;
   };
-  if (has("tvalid")) {
-    const bool output =
-        std::ranges::find(bus.signals, std::string_view("tvalid"), &Signal::name)->output;
-    return fmt::format("AXI4-Stream, {}, {} bits", output ? "out" : "in", bits("tdata"));
+  const auto master = [&](std::string_view does, int data, int address) {
+    return fmt::format("AXI4 master, {}, {} bits of data, {} of address", does, data, address);
+  };
+  switch (BusKindOf(bus)) {
+    case BusKind::kAxiStream:
+      return fmt::format("AXI4-Stream, {}, {} bits",
+                         FindSignal(bus, "tvalid")->output ? "out" : "in", bits("tdata"));
+    case BusKind::kAxiLite:
+      return fmt::format("AXI4-Lite slave, {} bits of data, {} of address", bits("wdata"),
+                         bits("awaddr"));
+    case BusKind::kAxi:
+      return master("reads and writes", bits("rdata"), bits("araddr"));
+    case BusKind::kAxiRead:
+      return master("reads", bits("rdata"), bits("araddr"));
+    case BusKind::kAxiWrite:
+      return master("writes", bits("wdata"), bits("awaddr"));
   }
-  const bool reads = has("arvalid"), writes = has("awvalid");
-  if (!has("arlen") && !has("awlen")) {
-    return fmt::format("AXI4-Lite slave, {} bits of data, {} of address", bits("wdata"),
-                       bits("awaddr"));
-  }
-  return fmt::format("AXI4 master, {}, {} bits of data, {} of address",
-                     reads && writes ? "reads and writes"
-                     : reads         ? "reads"
-                                     : "writes",
-                     reads ? bits("rdata") : bits("wdata"),
-                     reads ? bits("araddr") : bits("awaddr"));
+  return "";
 }
 
 }  // namespace
@@ -163,18 +170,18 @@ std::string ReadmeOf(const DesignGuide& guide, const std::string& top, std::span
       "synchronous and active\nhigh.\n",
       top);
   if (!buses.empty()) text += "\n| prefix of the signals | bus |\n|---|---|\n";
-  for (const Bus& bus : buses) text += fmt::format("| `{}_` | {} |\n", bus.name, KindOf(bus));
+  for (const Bus& bus : buses) text += fmt::format("| `{}_` | {} |\n", bus.name, BusText(bus));
   text += "\n## Start a run\n\n" + guide.start + '\n';
   if (!guide.inputs.empty() || !guide.outputs.empty()) {
     text += "\n## Inputs and outputs\n";
     if (!guide.layout.empty()) text += '\n' + guide.layout + '\n';
     if (!guide.inputs.empty())
-      text += "\nInputs, which the host writes:\n\n" + TensorTable(guide.inputs);
+      text += "\nInputs, which the host writes:\n\n" + TensorList(guide.inputs);
     if (!guide.outputs.empty())
-      text += "\nOutputs, which the host reads:\n\n" + TensorTable(guide.outputs);
+      text += "\nOutputs, which the host reads:\n\n" + TensorList(guide.outputs);
   }
   if (!guide.figures.empty()) text += "\n## Figures\n\n" + guide.figures;
-  return text;
+  return WrapMarkdown(text);
 }
 
 }  // namespace kiln::hardware

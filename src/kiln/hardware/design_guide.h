@@ -16,7 +16,9 @@ namespace kiln::hardware {
 struct DesignGuide {
   std::string family, design_point;
   std::string network;  // its name, or empty if the folder holds no program
-  std::string start;    // Markdown: how software starts a run and sees its end
+  std::string part;     // a word for one of several folders of a network: "segment0". May be empty.
+  double clock_mhz = 0;  // 0: the design point states none
+  std::string start;     // Markdown: how software starts a run and sees its end
   // Tensors that the host sends and receives, at their addresses in memory or in the streams.
   std::vector<PlacedTensor> inputs, outputs;
   std::string layout;   // Markdown: what the tables of tensors leave open. May be empty.
@@ -25,7 +27,7 @@ struct DesignGuide {
   std::map<std::string, std::string> files;  // the family's files: name, and what it holds
 };
 
-// Returns the text of README.md.
+// Returns the text of README.md, with lines of at most 100 columns outside of tables and code.
 //   top    the top module
 //   buses  its buses; without any, the README lists none
 //   files  the names of all files in the folder, README.md included

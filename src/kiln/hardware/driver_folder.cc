@@ -109,6 +109,7 @@ std::string DataText(const SampleRun& sample) {
 }  // namespace
 
 void AddRegisterHeader(const RegisterMap& map, RtlProject* project) {
+  project->registers = map;
   project->others.emplace_back(FileIn("kiln_registers.h"), RegisterHeader(map));
 }
 

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <system_error>
 
 #include "fmt/format.h"
+#include "kiln/hardware/design_package.h"
 #include "kiln/hardware/file_list.h"
 #include "kiln/hardware/filled_folder.h"
 #include "kiln/hardware/folder_lock.h"
@@ -18,6 +21,7 @@
 #include "kiln/hardware/sample_run.h"
 #include "kiln/hardware/stream_memory.h"
 #include "kiln/hardware/synthesis_flow.h"
+#include "kiln/hardware/tool_names.h"
 #include "kiln/hardware/verilog_text.h"
 #include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
@@ -82,9 +86,13 @@ std::set<std::string> EmittedFiles(const fs::path& folder) {
   return files;
 }
 
+// The first line of the list.
+constexpr char kEmittedTitle[] =
+    "# What Kiln has written here, for the next emission to this folder.\n";
+
 // Writes the list of emitted files.
 Status ListEmitted(const fs::path& folder, const std::set<std::string>& files) {
-  std::string text = "# What Kiln has written here, for the next emission to this folder.\n";
+  std::string text = kEmittedTitle;
   for (const std::string& file : files) text += file + '\n';
   return WriteBelow(folder, kEmitted, text);
 }
@@ -155,6 +163,10 @@ Status RemoveOthers(const fs::path& folder, const std::set<std::string>& files) 
                      "of an earlier emission, cannot be removed: " + error.message(),
                      "name a new folder");
     }
+    // Folders that are empty now.
+    for (fs::path part = fs::path(file).parent_path(); !part.empty(); part = part.parent_path()) {
+      if (!fs::remove(folder / part, error)) break;
+    }
   }
   return OkStatus();
 }
@@ -164,9 +176,7 @@ Status RemoveOthers(const fs::path& folder, const std::set<std::string>& files) 
 void SetTop(const TopModule& top, RtlProject* project) {
   project->top = top.name;
   project->top_text += SystemVerilogOf(top);
-  project->buses = top.buses;
-  project->other_ports = top.ports;
-  project->other_ports.insert(project->other_ports.end(), top.observed.begin(), top.observed.end());
+  project->description = top;
 }
 
 void AddSample(const SampleRun& sample, const std::string& before, RtlProject* project) {
@@ -255,23 +265,57 @@ Status CheckRtlFolder(const fs::path& folder) {
   if (!fs::is_directory(folder, error))
     return ErrorAt(folder.string(), "", "is a file", "name a folder");
   if (fs::is_empty(folder, error) && !error) return OkStatus();
-  const auto settings = ReadFile(folder / "design.mk", budgets::kFileListBytes);
-  if (settings.ok() && settings->starts_with("TOP := ")) return OkStatus();
+  const auto begins = [&](const char* file, std::string_view with) {
+    const auto text = ReadFile(folder / file, budgets::kFileListBytes);
+    return text.ok() && text->starts_with(with);
+  };
+  if (begins(kSettings, kTop) || begins(kEmitted, kEmittedTitle)) return OkStatus();
   return ErrorAt(folder.string(), "", "holds files that are not of an earlier emission",
                  "name a new folder, or an empty one");
 }
 
-Status CheckRtlFolders(const fs::path& folder) {
-  Status whole = CheckRtlFolder(folder);
-  if (whole.ok() || !CheckRtlPath(folder).ok()) return whole;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (!entry.is_directory() || !CheckRtlFolder(entry.path()).ok()) return whole;
-  }
-  return error ? whole : OkStatus();
-}
-
 namespace {
+
+// Returns the description of a project for other tools.
+//   top       the description of the project's top
+//   sources   its SystemVerilog in order
+DesignPackage PackageOf(const RtlProject& project, const TopModule& top,
+                        const std::vector<std::string>& sources) {
+  const DesignGuide& guide = *project.guide;
+  std::string name = guide.design_point;
+  for (const std::string& part : {guide.network, guide.part}) {
+    if (!part.empty()) name += '_' + part;
+  }
+  name = PlainName(name);
+  DesignPackage package;
+  package.name = IsIdentifier(name) ? name : "design_" + name;
+  package.title = fmt::format(
+      "{} of the family {}{}{}", SampleName(guide.design_point), guide.family,
+      guide.network.empty() ? "" : fmt::format(" with the network {}", SampleName(guide.network)),
+      guide.part.empty() ? "" : ", " + guide.part);
+  package.top = top;
+  package.sources = sources;
+  package.simulation_arguments = project.simulation_arguments;
+  package.registers = project.registers;
+  package.clock_mhz = guide.clock_mhz;
+  for (const std::string& file : project.testbench) {
+    (file.ends_with(".h") ? package.headers : package.programs).push_back("testbench/" + file);
+  }
+  const auto below = [](const std::string& file, const char* folder) {
+    return file.starts_with(fmt::format("{}/", folder));
+  };
+  for (const auto& [file, text] : project.others) {
+    const std::string ending = fs::path(file).extension().string();
+    if (below(file, "driver")) continue;
+    if (ending == ".h") package.headers.push_back(file);
+    if (below(file, kContentsFolder)) {
+      package.contents.push_back(file);
+    } else if (below(file, kSampleFolder) || ending == ".bin" || ending == ".hex") {
+      package.data.push_back(file);
+    }
+  }
+  return package;
+}
 
 // Returns all files of a project except the list of emitted files.
 StatusOr<ProjectFiles> FilesOf(const RtlProject& project) {
@@ -310,13 +354,56 @@ StatusOr<ProjectFiles> FilesOf(const RtlProject& project) {
   files.emplace_back(kSettings, SettingsOf(project));
   files.insert(files.end(), project.others.begin(), project.others.end());
   files.emplace_back(kScript, ProjectScript(sources, project.top));
-  if (project.guide.has_value()) {
-    std::vector<std::string> names = {kReadme, kEmitted};
-    for (const auto& [name, text] : files) names.push_back(name);
-    if (project.soc != nullptr) names.push_back(fmt::format("{}/", kSocFolder));
-    files.emplace_back(kReadme, ReadmeOf(*project.guide, project.top, project.buses, names));
+  if (!project.guide.has_value()) return files;
+  std::span<const Bus> buses;
+  if (project.description.has_value()) {
+    buses = project.description->buses;
+    KILN_ASSIGN_OR_RETURN(ProjectFiles package,
+                          PackageFiles(PackageOf(project, *project.description, sources)));
+    files.insert(files.end(), std::make_move_iterator(package.begin()),
+                 std::make_move_iterator(package.end()));
   }
+  std::vector<std::string> names = {kReadme, kEmitted};
+  for (const auto& [name, text] : files) names.push_back(name);
+  if (project.soc != nullptr) names.push_back(fmt::format("{}/", kSocFolder));
+  files.emplace_back(kReadme, ReadmeOf(*project.guide, project.top, buses, names));
   return files;
+}
+
+}  // namespace
+
+namespace {
+
+// Writes files to a folder, and removes those of an earlier emission that it does not write.
+//   kept   further files of the list of emitted files, which other calls write
+Status WriteFiles(const ProjectFiles& texts, const std::set<std::string>& kept,
+                  const fs::path& folder) {
+  for (const auto& [name, text] : texts) KILN_RETURN_IF_ERROR(CheckNoLink(folder, name));
+  KILN_RETURN_IF_ERROR(CheckNoLink(folder, kEmitted));
+  std::set<fs::path> parts = {""};
+  for (const auto& [name, text] : texts) parts.insert(fs::path(name).parent_path());
+  for (const fs::path& part : parts) KILN_RETURN_IF_ERROR(CheckNoLink(folder, part.string()));
+  std::set<std::string> names = kept;
+  for (const auto& [name, text] : texts) names.insert(name);
+  KILN_RETURN_IF_ERROR(RemoveOthers(folder, names));
+  std::error_code error;
+  for (const fs::path& part : parts) {
+    fs::create_directories(folder / part, error);
+    if (error)
+      return ErrorAt(folder.string(), "", "cannot be made: " + error.message(),
+                     "name a folder to write to");
+  }
+  // The list is written before the files, so that an interrupted emission can be cleaned up.
+  KILN_RETURN_IF_ERROR(ListEmitted(folder, names));
+  for (const auto& [name, text] : texts) KILN_RETURN_IF_ERROR(WriteBelow(folder, name, text));
+  return OkStatus();
+}
+
+// Writes the machine behind memory, or removes the one of an earlier emission.
+Status WriteSoc(const RtlProject& project, const fs::path& folder) {
+  const fs::path soc = folder / kSocFolder;
+  if (project.soc != nullptr) return WriteRtlProject(*project.soc, soc);
+  return CheckRtlFolder(soc).ok() ? RemoveOthers(soc, {}) : OkStatus();
 }
 
 }  // namespace
@@ -325,32 +412,44 @@ Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
   KILN_RETURN_IF_ERROR(CheckRtlFolder(folder));
   // Reads all inputs before it writes the first file.
   KILN_ASSIGN_OR_RETURN(const ProjectFiles texts, FilesOf(project));
-  for (const auto& [name, text] : texts) KILN_RETURN_IF_ERROR(CheckNoLink(folder, name));
-  // The folders below: of the library, of the testbench, and of the caller's files.
-  std::set<fs::path> parts = {"rtl", "testbench"};
-  for (const auto& [name, text] : texts) {
-    if (const fs::path part = fs::path(name).parent_path(); !part.empty()) parts.insert(part);
-  }
-  KILN_RETURN_IF_ERROR(CheckNoLink(folder, kEmitted));
   KILN_RETURN_IF_ERROR(CheckNoLink(folder, kSocFolder));
-  for (const fs::path& part : parts) KILN_RETURN_IF_ERROR(CheckNoLink(folder, part.string()));
-  std::error_code error;
-  for (const fs::path& part : parts) {
-    fs::create_directories(folder / part, error);
-    if (error)
-      return ErrorAt(folder.string(), "", "cannot be made: " + error.message(),
-                     "name a folder to write to");
-  }
+  KILN_RETURN_IF_ERROR(WriteFiles(texts, {}, folder));
+  return WriteSoc(project, folder);
+}
+
+Status WriteFolderOfProjects(const std::vector<std::pair<std::string, RtlProject>>& projects,
+                             const std::string& readme, const fs::path& folder) {
+  KILN_RETURN_IF_ERROR(CheckRtlFolder(folder));
+  std::vector<ProjectFiles> texts;
+  // The list of the folder names the files of all projects, so that an emission of fewer projects
+  // removes the others.
   std::set<std::string> names;
-  for (const auto& [name, text] : texts) names.insert(name);
-  KILN_RETURN_IF_ERROR(RemoveOthers(folder, names));
-  // The list is written before the files, so that an interrupted emission can be cleaned up.
-  KILN_RETURN_IF_ERROR(ListEmitted(folder, names));
-  for (const auto& [name, text] : texts) KILN_RETURN_IF_ERROR(WriteBelow(folder, name, text));
-  const fs::path soc = folder / kSocFolder;
-  if (project.soc != nullptr) return WriteRtlProject(*project.soc, soc);
-  // An earlier emission may have written one.
-  return CheckRtlFolder(soc).ok() ? RemoveOthers(soc, {}) : OkStatus();
+  for (const auto& [name, project] : projects) {
+    KILN_RETURN_IF_ERROR(CheckNoLink(folder, name));
+    KILN_RETURN_IF_ERROR(CheckRtlFolder(folder / name));
+    KILN_RETURN_IF_ERROR(CheckNoLink(folder / name, kSocFolder));
+    KILN_ASSIGN_OR_RETURN(ProjectFiles files, FilesOf(project));
+    names.insert(fmt::format("{}/{}", name, kEmitted));
+    for (const auto& [file, text] : files) names.insert(fmt::format("{}/{}", name, file));
+    texts.push_back(std::move(files));
+  }
+  KILN_RETURN_IF_ERROR(WriteFiles({{kReadme, readme}}, names, folder));
+  for (size_t i = 0; i < projects.size(); ++i) {
+    const fs::path to = folder / projects[i].first;
+    KILN_RETURN_IF_ERROR(WriteFiles(texts[i], {}, to));
+    KILN_RETURN_IF_ERROR(WriteSoc(projects[i].second, to));
+  }
+  return OkStatus();
+}
+
+std::vector<fs::path> ProjectsIn(const fs::path& folder) {
+  const std::string settings = fmt::format("/{}", kSettings);
+  std::vector<fs::path> folders;
+  for (const std::string& file : EmittedFiles(folder)) {
+    if (file == kSettings) return {folder};
+    if (file.ends_with(settings)) folders.push_back((folder / file).parent_path());
+  }
+  return folders;
 }
 
 Status AddToRtlProject(const fs::path& folder, const std::string& name, const std::string& text) {

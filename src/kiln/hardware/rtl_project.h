@@ -12,6 +12,7 @@
 
 #include "kiln/hardware/axi_signals.h"
 #include "kiln/hardware/design_guide.h"
+#include "kiln/hardware/register_map.h"
 #include "kiln/hardware/simulation_cache.h"
 #include "kiln/hardware/top_module.h"
 #include "kiln/support/status.h"
@@ -34,15 +35,16 @@ struct RtlProject {
   std::vector<std::string> driver = {};
   std::string simulation_arguments;                         // arguments of `make sim`
   std::vector<std::pair<std::string, std::string>> others;  // name and text: images, headers
-  std::vector<Bus> buses;                                   // of the top, for README.md
-  std::vector<Signal> other_ports = {};                     // of the top
-  // README.md is written from this guide. A project without one has no README.md.
+  std::optional<TopModule> description;                     // of the top, for the files below
+  std::optional<RegisterMap> registers;                     // of its first AXI4-Lite bus
+  // README.md is written from this guide and, if the top has a description, the files for other
+  // tools (design_package.h). A project without a guide has none of them.
   std::optional<DesignGuide> guide;
   // The same machine behind memory (stream_memory.h), a project of its own in the folder soc/.
   std::shared_ptr<const RtlProject> soc = nullptr;
 };
 
-// Sets the top of a project, with its text and its buses.
+// Sets the top of a project, with its text and its description.
 void SetTop(const TopModule& top, RtlProject* project);
 
 // Adds the sample to a project and sets the arguments of `make sim`: `--sample sample`, behind the
@@ -58,11 +60,8 @@ StatusOr<std::filesystem::path> RtlLibrary();
 // scripts name files relative to the folder. The folder can be moved.
 Status CheckRtlPath(const std::filesystem::path& folder);
 // Checks that a project may be written to a folder. Errors: those of CheckRtlPath; the folder
-// contains files but no project of WriteRtlProject (no design.mk with a TOP).
+// contains files but no project of WriteRtlProject and no folder of WriteFolderOfProjects.
 Status CheckRtlFolder(const std::filesystem::path& folder);
-// Does the same for a folder that may instead contain several such folders, one per design, and
-// nothing else. The rtl level of some families writes such folders.
-Status CheckRtlFolders(const std::filesystem::path& folder);
 
 // Writes the project, creating `folder`. Reads all inputs first, so that a missing input leaves the
 // folder unchanged.
@@ -73,8 +72,15 @@ Status CheckRtlFolders(const std::filesystem::path& folder);
 // CheckRtlFolder; a path of the project exists and is not a regular file.
 //
 // The files: TOP.sv, filelist.f, Makefile (rtl/testbench/Makefile), design.mk, synth.ys
-// (synthesis_flow.h), waivers.vlt, rtl/ (flat), testbench/, README.md, and `others`.
+// (synthesis_flow.h), waivers.vlt, rtl/ (flat), testbench/, README.md, those of design_package.h,
+// and `others`.
 Status WriteRtlProject(const RtlProject& project, const std::filesystem::path& folder);
+
+// Writes several projects, each to the folder of its name below `folder`, and README.md with the
+// text `readme` beside them. Files of an earlier emission are treated as by WriteRtlProject.
+// Errors: those of WriteRtlProject.
+Status WriteFolderOfProjects(const std::vector<std::pair<std::string, RtlProject>>& projects,
+                             const std::string& readme, const std::filesystem::path& folder);
 
 // Writes a further file, `name` below the project's folder, and adds it to the list of emitted
 // files.
@@ -93,6 +99,10 @@ struct SimulationKind {
 StatusOr<std::filesystem::path> BuildSimulation(const RtlProject& project,
                                                 const SimulationKind& kind = {},
                                                 SimulationCache& cache = SimulationCache::Shared());
+
+// Returns the folders of the projects that this process has written to `folder`: the folder itself,
+// or those of WriteFolderOfProjects, by name.
+std::vector<std::filesystem::path> ProjectsIn(const std::filesystem::path& folder);
 
 // Does the same for a project that this process has written to `folder`. Other files in the folder
 // are ignored, and no program in it is run. The log of make and a copy of the program are written

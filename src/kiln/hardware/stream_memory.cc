@@ -49,14 +49,9 @@ std::string SocAddressName(const std::string& stream) {
   return name;
 }
 
-const Signal* FindSignal(const Bus& bus, std::string_view name) {
-  const auto at = std::ranges::find(bus.signals, name, &Signal::name);
-  return at == bus.signals.end() ? nullptr : &*at;
-}
-
 SocStreams StreamsOf(const RtlProject& machine, int split) {
   SocStreams streams;
-  for (const Bus& bus : machine.buses) {
+  for (const Bus& bus : machine.description->buses) {
     const Signal* const valid = FindSignal(bus, "tvalid");
     if (valid == nullptr) {
       KILN_CHECK(FindSignal(bus, "arlen") == nullptr && FindSignal(bus, "awlen") == nullptr);
@@ -152,7 +147,9 @@ TopModule SocTop(const RtlProject& machine, const SocStreams& streams, int split
       inner.connections.emplace_back(fmt::format("{}_{}", slave.name, signal.name),
                                      fmt::format("machine_{}", signal.name));
   }
-  for (const Signal& signal : machine.other_ports) inner.connections.emplace_back(signal.name, "");
+  for (const auto* const list : {&machine.description->ports, &machine.description->observed}) {
+    for (const Signal& signal : *list) inner.connections.emplace_back(signal.name, "");
+  }
   top.instances.push_back(std::move(inner));
 
   std::vector<std::string> beats;
@@ -263,6 +260,7 @@ DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
   guide.outputs.clear();
   guide.sample = has_sample ? "The sample is the one of the folder above." : "";
   guide.files = {};
+  guide.part = guide.part.empty() ? kSocFolder : guide.part + "_" + kSocFolder;
   return guide;
 }
 

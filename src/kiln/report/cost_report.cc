@@ -74,7 +74,7 @@ std::string CostTable(const Cost& cost, const std::optional<Energy>& energy) {
   if (area) table.Right("area").Right("share").Right("of it memory");
   if (energy.has_value()) table.Right("energy/image").Right("share");
   for (const CostRow& row : rows) {
-    std::vector<std::string> cells = {row.unit};
+    std::vector<std::string> cells = {Shorten(row.unit, 40)};
     if (area) {
       const bool has = row.area > 0;
       cells.push_back(has ? SquareMillimetres(row.area) : "-");

@@ -23,24 +23,64 @@ size_t PieceEnd(std::string_view text, size_t begin) {
   return text.size();
 }
 
-}  // namespace
+// Returns the indentation of the lines that continue `line`: the width of the blanks at its begin,
+// and of its bullet or number.
+size_t IndentOf(std::string_view line) {
+  const size_t blanks = std::min(line.find_first_not_of(' '), line.size());
+  const size_t end = std::min(line.find(' ', blanks), line.size());
+  const std::string_view word = line.substr(blanks, end - blanks);
+  const bool number = word.size() > 1 && word.back() == '.' &&
+                      word.find_first_not_of("0123456789") == word.size() - 1;
+  return IsBullet(word) || number ? end + 1 : blanks;
+}
 
-std::string MarkdownItem(std::string_view text) {
-  std::string out = "-";
-  size_t line = 0;  // where the current line begins
+// Appends `text` to `out`, whose last line begins at `line`, in lines of at most kMarkdownColumns
+// bytes that begin with `indent` blanks. The first piece is not moved to a line of its own.
+void AppendPieces(std::string_view text, size_t indent, size_t line, std::string* out) {
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = PieceEnd(text, begin);
     const std::string_view piece = text.substr(begin, end - begin);
-    const bool fits = out.size() - line + 1 + piece.size() <= kMarkdownColumns;
-    if (!fits && begin > 0) {
-      out += "\n ";
-      line = out.size() - 1;
+    const bool fits = out->size() - line + 1 + piece.size() <= kMarkdownColumns;
+    if (begin > 0 && !fits) {
+      *out += '\n' + std::string(indent, ' ');
+      line = out->size() - indent;
+    } else if (begin > 0) {
+      *out += ' ';
     }
-    out += ' ';
-    out += piece;
+    *out += piece;
     begin = end + 1;
   }
+}
+
+}  // namespace
+
+std::string MarkdownItem(std::string_view text) {
+  std::string out = "- ";
+  AppendPieces(text, 2, 0, &out);
   return out + '\n';
+}
+
+std::string WrapMarkdown(std::string_view text) {
+  std::string out;
+  bool fenced = false;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = text.substr(begin, end - begin);
+    if (line.starts_with("```")) fenced = !fenced;
+    const size_t indent = std::min(IndentOf(line), line.size());
+    const bool table =
+        line.substr(std::min(line.find_first_not_of(' '), line.size())).starts_with('|');
+    if (fenced || table || line.size() <= kMarkdownColumns) {
+      out += line;
+    } else {
+      const size_t first = out.size();
+      out += line.substr(0, indent);
+      AppendPieces(line.substr(indent), indent, first, &out);
+    }
+    if (end < text.size()) out += '\n';
+    begin = end + 1;
+  }
+  return out;
 }
 
 }  // namespace kiln

@@ -15,6 +15,11 @@ inline constexpr size_t kMarkdownColumns = 100;
 // not fit makes its line longer.
 std::string MarkdownItem(std::string_view text);
 
+// Breaks the lines of `text` that are longer than kMarkdownColumns bytes, where MarkdownItem would
+// break them. The rest of a list item is indented to its text, the rest of another line as the line
+// is. Rows of tables and blocks of code between ``` stay as they are.
+std::string WrapMarkdown(std::string_view text);
+
 }  // namespace kiln
 
 #endif  // KILN_SUPPORT_MARKDOWN_H_

@@ -1,6 +1,7 @@
 #include "kiln/targets/registry.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -66,6 +67,15 @@ StatusOr<hardware::AreaModels> FindAreaModels(std::string_view family) {
   }
   return UnsupportedAt("", fmt::format("family '{}'", family), "has no models of areas",
                        fmt::format("one of: {}", fmt::join(names, ", ")));
+}
+
+std::vector<LinkedLibrary> LibrariesOfFamilies() {
+  std::vector<LinkedLibrary> libraries;
+  for (const FamilyEntry& family : Families()) {
+    if (family.libraries == nullptr) continue;
+    for (LinkedLibrary& library : family.libraries()) libraries.push_back(std::move(library));
+  }
+  return libraries;
 }
 
 StatusOr<std::unique_ptr<Accelerator>> ParseAccelerator(std::string_view yaml,

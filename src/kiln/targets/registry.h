@@ -31,6 +31,9 @@ StatusOr<hardware::FamilyKeys> DescribeKeys(std::string_view family);
 // Returns a family's models of areas. Errors: no such family, or it has no models.
 StatusOr<hardware::AreaModels> FindAreaModels(std::string_view family);
 
+// Returns the libraries that the families of the build call.
+std::vector<LinkedLibrary> LibrariesOfFamilies();
+
 // Adds a family that is not in the build, for programs that bring one of their own. Must be called
 // before anything reads a design point.
 void AddFamily(const FamilyEntry& family);

@@ -148,6 +148,15 @@ Status BinaryAccelerator::EmitRtl(const Program& program, const FolderContent& c
                    .axes = {{"code", {{config_.beat_codes(), config_.activation_bits}}}},
                    .format = fmt::format("{} bits", config_.activation_bits),
                    .meaning = "codes of the launch's operands"}};
+  for (int stage = 0; stage < config_.stages; ++stage) {
+    guide.outputs.push_back(
+        {.name = fmt::format("out:stage{}", stage),
+         .bits = config_.activation_bits,
+         .axes = {{"column", {{config_.columns(stage), config_.activation_bits}}}},
+         .format = fmt::format("{} bits", config_.activation_bits),
+         .meaning =
+             fmt::format("codes of the launch's results, in beats whose last byte is {}", stage)});
+  }
   guide.files = {{"program.bin", "the beats that load the first launch's program"},
                  {"example.bin", "the beats that load it and run it on made-up pixels"}};
   hardware::AddSoc(streams, config_.stages, &project);

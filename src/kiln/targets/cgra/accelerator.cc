@@ -17,6 +17,7 @@
 #include "kiln/targets/cgra/cost/cost.h"
 #include "kiln/targets/cgra/cost/events.h"
 #include "kiln/targets/cgra/emit/emit.h"
+#include "kiln/targets/cgra/map/sat.h"
 #include "kiln/targets/cgra/run_network.h"
 #include "kiln/targets/cgra/simulate/functional/functional.h"
 #include "kiln/targets/interface/folder_guide.h"
@@ -214,11 +215,24 @@ hardware::FamilyKeys DescribeKeys() {
           .keys = Keys().Describe()};
 }
 
+namespace {
+
+std::vector<LinkedLibrary> SolverLibraries() {
+  return {{.name = "libcryptominisat5",
+           .version = SatSolverVersion(),
+           .known = "5.11.",
+           .package = "libcryptominisat5-dev",
+           .purpose = "kiln cgra: the mapper sat"}};
+}
+
+}  // namespace
+
 FamilyEntry Entry() {
   return {.name = "cgra",
           .parse = &ParseDesignPoint,
           .describe = &DescribeKeys,
-          .areas = &FamilyAreaModels};
+          .areas = &FamilyAreaModels,
+          .libraries = &SolverLibraries};
 }
 
 }  // namespace kiln::cgra

@@ -12,12 +12,14 @@
 
 #include "fmt/format.h"
 #include "kiln/quantise/recipe_names.h"
+#include "kiln/support/markdown.h"
 #include "kiln/targets/dataflow/compile/channels.h"
 #include "kiln/targets/dataflow/config/keys.h"
 #include "kiln/targets/dataflow/cost/area_model.h"
 #include "kiln/targets/dataflow/cost/cost.h"
 #include "kiln/targets/dataflow/cost/events.h"
 #include "kiln/targets/dataflow/emit/emit.h"
+#include "kiln/targets/dataflow/fold/ilp.h"
 #include "kiln/targets/dataflow/isa/registers.h"
 #include "kiln/targets/dataflow/run_network.h"
 #include "kiln/targets/dataflow/simulate/functional/functional.h"
@@ -175,20 +177,83 @@ std::string StartOf(const Pipeline& pipeline) {
 
 }  // namespace
 
+namespace {
+
+// The folder of a segment of a network that was cut.
+std::string SegmentFolder(size_t segment) { return fmt::format("segment{}", segment); }
+
+// Returns README.md for the folder of a network that was cut: the segments and the order of steps.
+std::string ReadmeOfSegments(const DataflowProgram& program, const FolderContent& content) {
+  const Lowered& network = program.network();
+  std::string text = fmt::format(
+      "# {}: an accelerator of the family dataflow, in {} segments\n\n"
+      "Kiln cut the network `{}` into {} machines and wrote each to a folder of its own, which "
+      "holds "
+      "a README.md, the SystemVerilog and a sample. A folder needs nothing of Kiln or of the other "
+      "folders.\n\n## Commands\n\n```sh\n",
+      hardware::SampleName(program.config().name), program.segments().size(),
+      hardware::SampleName(content.network), program.segments().size());
+  for (size_t i = 0; i < program.segments().size(); ++i)
+    text += fmt::format("make -C {} sim    # or lint, waves, synth\n", SegmentFolder(i));
+  text +=
+      "```\n\n## Files\n\n| file | what it holds |\n|---|---|\n| `README.md` | this page |\n"
+      "| `kernels.txt` | the kernels of the network, with the cycles that the compiler estimates "
+      "|\n";
+  for (size_t i = 0; i < program.segments().size(); ++i)
+    text += fmt::format("| `{}/` | the machine of segment {} |\n", SegmentFolder(i), i);
+  text +=
+      "| `emitted.txt` | the files that Kiln wrote, for the next emission to this folder |\n"
+      "\n## Run the network\n\nAn image takes these steps in order. The host keeps the network's "
+      "tensors between them.\n\n";
+  int number = 1;
+  for (const NetworkStep& step : network.steps) {
+    std::string line = fmt::format("{}. ", number++);
+    if (step.host.has_value()) {
+      const auto kernel = static_cast<size_t>(step.kernel);
+      line += fmt::format("Compute `{}` on the host.",
+                          hardware::SampleName(network.host_kernels[kernel].name));
+    } else {
+      const auto names = [](const std::vector<HostTensor>& tensors) {
+        std::string list;
+        for (const HostTensor& tensor : tensors) {
+          list += fmt::format("{}`{}`", list.empty() ? "" : ", ",
+                              hardware::SampleName(tensor.value->name()));
+        }
+        return list.empty() ? std::string("the streams of an earlier segment") : list;
+      };
+      line += fmt::format(
+          "`{}`: send {}, and take {}.", SegmentFolder(static_cast<size_t>(step.segment)),
+          names(step.sends),
+          step.receives.empty() ? "the streams for a later segment" : names(step.receives));
+    }
+    text += line + '\n';
+  }
+  text +=
+      "\nThe README.md of a segment lists its streams, where the codes of each tensor are, and "
+      "what "
+      "they mean. A stream without a tensor's name carries a tensor of another segment.\n";
+  if (!content.figures.empty()) text += "\n## Figures\n\n" + content.figures;
+  return WrapMarkdown(text);
+}
+
+}  // namespace
+
 Status DataflowAccelerator::EmitRtl(const Program& program, const FolderContent& content,
                                     const std::filesystem::path& folder) const {
   KILN_ASSIGN_OR_RETURN(const DataflowProgram* compiled, OwnOf(program));
   const auto& segments = compiled->segments();
   KILN_ASSIGN_OR_RETURN(const std::vector<hardware::SampleRun> samples,
                         RecordSamples(*compiled, content.sample));
+  std::vector<std::pair<std::string, hardware::RtlProject>> projects;
   for (size_t i = 0; i < segments.size(); ++i) {
-    const auto to = segments.size() == 1 ? folder : folder / fmt::format("segment{}", i);
     const Pipeline& pipeline = segments[i].pipeline;
-    hardware::RtlProject project = ProjectOf(pipeline, EmitOptionsOf(config_));
+    hardware::RtlProject& project =
+        projects.emplace_back(SegmentFolder(i), ProjectOf(pipeline, EmitOptionsOf(config_))).second;
     project.others.emplace_back("design.yaml", PrintConfig(config_));
     AddSample(samples[i], "", &project);
     hardware::DesignGuide& guide =
         project.guide.emplace(GuideOf("dataflow", config_.name, content));
+    if (segments.size() > 1) guide.part = SegmentFolder(i);
     guide.start = StartOf(pipeline);
     guide.inputs = PlacesOf(pipeline, StageKind::kSource);
     guide.outputs = PlacesOf(pipeline, StageKind::kSink);
@@ -215,9 +280,9 @@ Status DataflowAccelerator::EmitRtl(const Program& program, const FolderContent&
       }
       hardware::AddSoc(streams, 0, &project);
     }
-    KILN_RETURN_IF_ERROR(hardware::WriteRtlProject(project, to));
   }
-  return OkStatus();
+  if (projects.size() == 1) return hardware::WriteRtlProject(projects[0].second, folder);
+  return hardware::WriteFolderOfProjects(projects, ReadmeOfSegments(*compiled, content), folder);
 }
 
 StatusOr<Cost> DataflowAccelerator::EstimateCost(int node_nm) const {
@@ -269,11 +334,24 @@ hardware::FamilyKeys DescribeKeys() {
           .keys = Keys().Describe()};
 }
 
+namespace {
+
+std::vector<LinkedLibrary> SolverLibraries() {
+  return {{.name = "libcbc",
+           .version = CbcVersion(),
+           .known = "2.10.",
+           .package = "coinor-libcbc-dev",
+           .purpose = "kiln dataflow: the search cbc"}};
+}
+
+}  // namespace
+
 FamilyEntry Entry() {
   return {.name = "dataflow",
           .parse = &ParseDesignPoint,
           .describe = &DescribeKeys,
-          .areas = &FamilyAreaModels};
+          .areas = &FamilyAreaModels,
+          .libraries = &SolverLibraries};
 }
 
 }  // namespace kiln::dataflow

@@ -109,7 +109,8 @@ struct FolderContent {
   // One image. The folder gets it as the input of `make sim`, with the output that the functional
   // level computes. Without inputs, the folder has no such sample.
   Batch sample;
-  std::string figures;  // Markdown for the README: clock, speed, area, energy. May be empty.
+  std::string figures;   // Markdown for the README: clock, speed, area, energy. May be empty.
+  double clock_mhz = 0;  // for the constraint of the clock; 0: the design point states none
 };
 
 // The result of Accelerator::RecordDifference.

@@ -4,7 +4,9 @@
 #define KILN_TARGETS_INTERFACE_FAMILY_H_
 
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "kiln/hardware/area_model.h"
 #include "kiln/hardware/key_table.h"
@@ -23,6 +25,15 @@ using FamilyDescription = hardware::FamilyKeys();
 // Returns the family's models of its modules' areas.
 using FamilyAreas = hardware::AreaModels();
 
+// A library that the program is linked with and that a family's compiler calls, for `kiln doctor`.
+struct LinkedLibrary {
+  std::string name, version;
+  std::string_view known;    // the version with which Kiln is tested, or how it begins
+  std::string_view package;  // of Debian 12
+  std::string_view purpose;  // what the family needs it for
+};
+using FamilyLibraries = std::vector<LinkedLibrary>();
+
 // An entry in the registry. Every family defines a function kiln::<family>::Entry() that returns
 // one.
 struct FamilyEntry {
@@ -35,6 +46,8 @@ struct FamilyEntry {
   // Null: the family has no area models. bench/NAME_area_points.py lists the points that the models
   // are fitted to, and technology/osu018/NAME_grid.csv the areas measured at them (docs/cost.md).
   FamilyAreas* areas = nullptr;
+  // Null: the family calls no library of its own.
+  FamilyLibraries* libraries = nullptr;
 };
 
 }  // namespace kiln

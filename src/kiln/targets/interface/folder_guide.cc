@@ -11,6 +11,7 @@ hardware::DesignGuide GuideOf(std::string family, std::string design_point,
   guide.design_point = std::move(design_point);
   guide.network = content.network;
   guide.figures = content.figures;
+  guide.clock_mhz = content.clock_mhz;
   return guide;
 }
 

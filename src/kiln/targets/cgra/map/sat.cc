@@ -449,4 +449,6 @@ std::unique_ptr<Decider> MakeSatDecider(const Problem& problem, uint64_t seed) {
 
 std::unique_ptr<Mapper> MakeSatMapper() { return std::make_unique<SatMapper>(); }
 
+std::string SatSolverVersion() { return CMSat::SATSolver::get_version(); }
+
 }  // namespace kiln::cgra

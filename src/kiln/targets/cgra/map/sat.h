@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "kiln/targets/cgra/map/decide.h"
 #include "kiln/targets/cgra/map/mapper.h"
@@ -17,6 +18,9 @@ std::unique_ptr<Decider> MakeSatDecider(const Problem& problem, uint64_t seed);
 
 // Least initiation interval, then least latency, by the solver.
 std::unique_ptr<Mapper> MakeSatMapper();
+
+// Returns the version of CryptoMiniSat that the program is linked with.
+std::string SatSolverVersion();
 
 }  // namespace kiln::cgra
 

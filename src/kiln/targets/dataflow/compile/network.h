@@ -58,7 +58,7 @@ struct HostTensor {
 // A kernel of the host, or a segment of the machine.
 struct NetworkStep {
   std::optional<HostGraph> host;
-  int kernel = -1;                   // of the host; index into Lowered::kernels
+  int kernel = -1;                   // of the host; index into Lowered::host_kernels
   int segment = -1;                  // of the machine
   std::vector<HostTensor> sends;     // to the segment's sources, in their order
   std::vector<HostTensor> receives;  // from its sinks; several may read one sink

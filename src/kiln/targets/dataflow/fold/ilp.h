@@ -37,6 +37,9 @@ struct IlpOptions {
 StatusOr<FoldResult> SolveIlp(const FoldProblem& problem, const Objective& objective,
                               const IlpOptions& options = {});
 
+// Returns the version of CBC that the program is linked with: "2.10.8".
+std::string CbcVersion();
+
 }  // namespace kiln::dataflow
 
 #endif  // KILN_TARGETS_DATAFLOW_FOLD_ILP_H_

@@ -6,10 +6,13 @@
 #include <string>
 #include <utility>
 
+#include <Cbc_C_Interface.h>
 #include <CbcModel.hpp>
 #include <CbcSolver.hpp>
 #include <CoinPackedMatrix.hpp>
 #include <OsiClpSolverInterface.hpp>
+
+#include "kiln/targets/dataflow/fold/ilp.h"
 
 namespace kiln::dataflow {
 namespace {
@@ -99,5 +102,7 @@ IntegerProgram::Solution IntegerProgram::Solve(int64_t most_nodes) const {
   }
   return solution;
 }
+
+std::string CbcVersion() { return Cbc_getVersion(); }
 
 }  // namespace kiln::dataflow

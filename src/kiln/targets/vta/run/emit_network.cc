@@ -13,6 +13,7 @@
 #include "fmt/format.h"
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/hardware/sample_run.h"
+#include "kiln/support/markdown.h"
 #include "kiln/targets/interface/folder_guide.h"
 #include "kiln/targets/vta/emit/driver.h"
 #include "kiln/targets/vta/emit/emit.h"
@@ -107,17 +108,16 @@ std::string StartOf(const ProgramParts& program, const ProgramVector& vector) {
       "3. For each launch below, write the number of its instructions to register 0x{:02x} and the "
       "address\n   of the first one to register 0x{:02x}, then 1 to register 0x{:02x}, over "
       "`control`. Wait for `irq`, or\n   until bit 1 of register 0x{:02x} is 1. Register 0x{:02x} "
-      "holds the fault, or 0.\n4. Read the outputs.\n\n| launch | kernel | address | instructions "
-      "|\n|---|---|---|---|\n",
+      "holds the fault, or 0.\n4. Read the outputs.\n\nThe launches:\n\n",
       vector.base, at("INSTRUCTIONS"), at("PROGRAM_ADDRESS"), at("CONTROL"), at("CONTROL"),
       at("FAULT"));
   int number = 0;
   for (size_t step = 0; step < program.steps.size(); ++step) {
     if (!program.steps[step].launch.has_value()) continue;
     const Launch& launch = *program.steps[step].launch;
-    text += fmt::format("| {} | `{}` | 0x{:x} | {} |\n", number++,
-                        hardware::SampleName(program.kernels[step].name), launch.address,
-                        launch.instructions.size());
+    text += MarkdownItem(fmt::format("launch {}, `{}`: {} instructions from 0x{:x}.", number++,
+                                     hardware::SampleName(program.kernels[step].name),
+                                     launch.instructions.size(), launch.address));
   }
   return text + "\nKiln's docs/vta-machine.md describes all registers, faults and counters.";
 }
@@ -136,7 +136,7 @@ Status EmitNetwork(const VtaProgram& program, const FolderContent& content,
   hardware::DesignGuide& guide = project.guide.emplace(GuideOf("vta", parts.config.name, content));
   guide.start = StartOf(parts, vector);
   guide.layout =
-      "The tables list every map that the host writes or reads between launches. Planes, "
+      "The lists name every map that the host writes or reads between launches. Planes, "
       "blocks, rows and\nelements follow the original VTA.";
   std::set<int> written, read;
   for (const Piece& piece : parts.plan.pieces) {
