@@ -70,6 +70,30 @@ TEST(TopModule, HasPortsWiresAndInstances) {
             "endmodule\n");
 }
 
+TEST(TopModule, MastersHaveProtAndCache) {
+  TopModule top;
+  top.comment = "A reader and registers.";
+  top.buses = {{"control", AxiLiteSignals()}, {"weights", AxiReadSignals(8, 40)}};
+  for (Bus& bus : top.buses) AddAttributes(&bus);
+  const std::string text = SystemVerilogOf(top);
+  EXPECT_NE(text.find("module kiln_accelerator #(\n"
+                      "    parameter logic [2:0] AXI_PROT = 3'b000,\n"
+                      "    parameter logic [3:0] AXI_CACHE = 4'b0011\n"
+                      ") (\n"
+                      "    input  logic clock,\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("    output logic [2:0] weights_arprot,\n"
+                      "    output logic [3:0] weights_arcache\n"
+                      ");\n"
+                      "  assign weights_arprot = AXI_PROT;\n"
+                      "  assign weights_arcache = AXI_CACHE;\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("control_arprot"), std::string::npos);
+  EXPECT_EQ(text.find("awprot"), std::string::npos);
+}
+
 TEST(TopModule, CheckersAreLeftOutOfSynthesis) {
   TopModule top;
   top.comment = "One stream.";

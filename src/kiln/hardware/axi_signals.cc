@@ -74,4 +74,19 @@ BusKind BusKindOf(const Bus& bus) {
   return reads && writes ? BusKind::kAxi : reads ? BusKind::kAxiRead : BusKind::kAxiWrite;
 }
 
+std::vector<AxiAttribute> AttributesOf(const Bus& bus) {
+  std::vector<AxiAttribute> attributes;
+  if (FindSignal(bus, "arlen") != nullptr)
+    attributes = {{{true, 3, "arprot"}, "AXI_PROT"}, {{true, 4, "arcache"}, "AXI_CACHE"}};
+  if (FindSignal(bus, "awlen") != nullptr) {
+    attributes.push_back({{true, 3, "awprot"}, "AXI_PROT"});
+    attributes.push_back({{true, 4, "awcache"}, "AXI_CACHE"});
+  }
+  return attributes;
+}
+
+void AddAttributes(Bus* bus) {
+  for (const AxiAttribute& attribute : AttributesOf(*bus)) bus->signals.push_back(attribute.signal);
+}
+
 }  // namespace kiln::hardware

@@ -39,6 +39,17 @@ std::vector<Signal> AxiStreamSourceSignals(int data_bytes, bool packets = true);
 // Returns the signal `name` of a bus, or null.
 const Signal* FindSignal(const Bus& bus, std::string_view name);
 
+// A signal of an AXI4 master that is the same for all bursts: its name, and the parameter of the top
+// that holds its value (top_module.h).
+struct AxiAttribute {
+  Signal signal;
+  const char* parameter;
+};
+// Returns PROT and CACHE of the address channels that a bus has; none for other buses.
+std::vector<AxiAttribute> AttributesOf(const Bus& bus);
+// Adds these signals to a bus that has none of them.
+void AddAttributes(Bus* bus);
+
 // The kind of a bus, by its signals. AXI4 buses are masters; read and write are those with the read
 // or the write channels alone. AXI4-Lite is a slave.
 enum class BusKind { kAxi, kAxiRead, kAxiWrite, kAxiLite, kAxiStream };

@@ -173,10 +173,11 @@ Status RemoveOthers(const fs::path& folder, const std::set<std::string>& files) 
 
 }  // namespace
 
-void SetTop(const TopModule& top, RtlProject* project) {
+void SetTop(TopModule top, RtlProject* project) {
+  for (Bus& bus : top.buses) AddAttributes(&bus);
   project->top = top.name;
   project->top_text += SystemVerilogOf(top);
-  project->description = top;
+  project->description = std::move(top);
 }
 
 void AddSample(const SampleRun& sample, const std::string& before, RtlProject* project) {
@@ -412,7 +413,9 @@ Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
   KILN_RETURN_IF_ERROR(CheckRtlFolder(folder));
   // Reads all inputs before it writes the first file.
   KILN_ASSIGN_OR_RETURN(const ProjectFiles texts, FilesOf(project));
-  KILN_RETURN_IF_ERROR(CheckNoLink(folder, kSocFolder));
+  // make and Verilator look into these, whether or not the project has files there.
+  for (const char* const part : {"rtl", "testbench", kSocFolder})
+    KILN_RETURN_IF_ERROR(CheckNoLink(folder, part));
   KILN_RETURN_IF_ERROR(WriteFiles(texts, {}, folder));
   return WriteSoc(project, folder);
 }

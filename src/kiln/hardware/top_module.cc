@@ -46,8 +46,23 @@ void TieOff(const Bus& bus, Instance* instance) {
 }
 
 std::string SystemVerilogOf(const TopModule& top) {
-  std::string out = fmt::format(
-      "// {}\nmodule {} (\n    input  logic clock,\n    input  logic reset", top.comment, top.name);
+  std::string attributes;
+  for (const Bus& bus : top.buses) {
+    for (const AxiAttribute& attribute : AttributesOf(bus)) {
+      if (FindSignal(bus, attribute.signal.name) == nullptr) continue;
+      attributes += fmt::format("  assign {}_{} = {};\n", bus.name, attribute.signal.name,
+                                attribute.parameter);
+    }
+  }
+  std::string out = fmt::format("// {}\nmodule {} ", top.comment, top.name);
+  if (!attributes.empty()) {
+    out +=
+        "#(\n"
+        "    parameter logic [2:0] AXI_PROT = 3'b000,\n"
+        "    parameter logic [3:0] AXI_CACHE = 4'b0011\n"
+        ") ";
+  }
+  out += "(\n    input  logic clock,\n    input  logic reset";
   for (const Bus& bus : top.buses) {
     for (const Signal& signal : bus.signals) out += ",\n    " + PortOf(signal, bus.name);
   }
@@ -63,6 +78,7 @@ std::string SystemVerilogOf(const TopModule& top) {
       out += "  " + DeclarationOf(signal, wires.name) + ";\n";
     }
   }
+  out += attributes;
   for (const Instance& instance : top.instances) {
     const std::string text = TextOf(instance);
     out += instance.only_in_simulation ? "`ifndef SYNTHESIS\n" + text + "`endif\n" : text;
