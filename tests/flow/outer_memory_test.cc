@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "kiln/report/kernel_loads.h"
 #include "kiln/report/performance.h"
 #include "kiln/targets/registry.h"
@@ -103,6 +105,10 @@ TEST(OuterMemory, TheBandwidthBoundsTheTime) {
               testing::StartsWith("at least 0.0400 ms at 100 MHz, at most "));
   report.memory->bytes_per_cycle = 1;
   EXPECT_EQ(PerformanceOf(report)->cycles, 8000);
+  const auto json = nlohmann::json::parse(ToJson(report));
+  EXPECT_EQ(json["outer_memory"]["least_cycles"], 8000);
+  EXPECT_EQ(json["outer_memory"]["exact"], false);
+  EXPECT_TRUE(json["memory"].contains("constant_bytes")) << "another thing";
   report.memory->is_exact = true;
   EXPECT_EQ(PerformanceOf(report)->cycles, 4000) << "the run's own cycles";
 }

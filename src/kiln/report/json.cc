@@ -69,7 +69,7 @@ OrderedJson Ports(const RunReport& report) {
   for (const MemoryPort& port : report.traffic->ports) {
     ports.push_back({{"name", port.name},
                      {"bytes_per_cycle", port.bytes_per_cycle},
-                     {"direction", port.writes ? "write" : "read"}});
+                     {"direction", port.shared ? "both" : port.writes ? "write" : "read"}});
   }
   return ports;
 }
@@ -225,14 +225,14 @@ std::string ToJson(const RunReport& report) {
                   {"kind", report.data.kind},
                   {"preprocess", report.data.preprocess},
                   {"images", report.data.images}};
-  json["memory"] = nullptr;
+  json["outer_memory"] = nullptr;
   if (const auto& memory = report.memory; memory.has_value()) {
-    json["memory"] = {{"text", memory->text},
-                      {"at_mhz", memory->mhz},
-                      {"bytes_per_cycle", memory->bytes_per_cycle},
-                      {"latency_cycles", memory->latency_cycles},
-                      {"least_cycles", MemoryCycles(report)},
-                      {"exact", memory->is_exact}};
+    json["outer_memory"] = {{"text", memory->text},
+                            {"at_mhz", memory->mhz},
+                            {"bytes_per_cycle", memory->bytes_per_cycle},
+                            {"latency_cycles", memory->latency_cycles},
+                            {"least_cycles", MemoryCycles(report)},
+                            {"exact", memory->is_exact}};
   }
   json["quantisation"] = nullptr;
   if (report.quantisation.has_value()) {

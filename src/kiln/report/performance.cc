@@ -191,6 +191,7 @@ nlohmann::ordered_json PerformanceJson(const std::optional<Performance>& perform
           {"gops_per_mm2", figure(p.gops_per_mm2)},
           {"watts", figure(p.watts)},
           {"tops_per_watt", figure(p.tops_per_watt)},
+          {"bounded", p.bounded},
           {"at_mhz", p.mhz > 0 ? Json(p.mhz) : Json(nullptr)},
           {"clock_mhz", p.clock_mhz > 0 ? Json(p.clock_mhz) : Json(nullptr)},
           {"clock_confirmed", p.confirmed()},
