@@ -4,8 +4,10 @@
 //   requests   parts of PART_BEATS beats (the last one may be shorter). A part is requested only
 //              when there is room for it, so axi_rready is always high while data are due: a stream
 //              that stalls does not hold up a bus that it shares.
-//   rate       a beat per cycle if the memory delivers DATA_BYTES bytes a cycle with a latency of
-//              at most PARTS - 1 parts
+//   rate       a beat per cycle if BEAT_BYTES <= DATA_BYTES, the address is a multiple of DATA_BYTES,
+//              and the memory delivers DATA_BYTES bytes a cycle with a latency of at most PARTS - 1
+//              parts; else as many as the beats of the memory allow (a part at another address takes
+//              one more)
 //   busy       from the cycle after start until the last beat has been accepted
 //   fault      sticky: a response was SLVERR or DECERR; its beats are sent nevertheless
 module kiln_axi_stream_reader #(

@@ -5,7 +5,10 @@
 //   requests   parts of PART_BEATS beats (the last one may be shorter), each of which is written
 //              when all of its beats have come: a stream that stalls does not hold up a bus that it
 //              shares
-//   rate       a beat per cycle if the memory takes DATA_BYTES bytes a cycle
+//   rate       a beat per cycle if BEAT_BYTES <= DATA_BYTES, the address is a multiple of DATA_BYTES,
+//              and the memory takes DATA_BYTES bytes a cycle and answers within OUTSTANDING parts;
+//              else as many as the beats of the memory allow (a part at another address takes one
+//              more)
 //   busy       from the cycle after start until the last part is in memory
 //   fault      sticky: a response was SLVERR or DECERR
 module kiln_axi_stream_writer #(

@@ -3,7 +3,8 @@
 // Streams are numbered; those into the machine come first.
 //   start      a pulse: readers and writers take `addresses` and `beat_counts`
 //   busy       of each reader and writer; a run ends when all are idle
-//   faults     of each; the first run that ends with one, and all after it, end with ERROR 1
+//   faults     of each; the first run that ends with one, and all after it, end with ERROR 1. A run
+//              after whose end the machine offers a beat that no writer was told to take has ERROR 2.
 //   valids, readys   the handshakes of the streams, for the counters
 //   irq        high from the end of a run until the next one starts
 // While a run is in progress no register can be written.
@@ -146,11 +147,17 @@ module kiln_stream_control #(
   end
   assign irq = ended;
 
+  // The machine's beats that are left over are those of the streams out, which come last.
+  logic [STREAMS-1:0] left_over;
+  always_ff @(posedge clock) begin
+    if (reset || start) left_over <= '0;
+    else if (ended) left_over <= left_over | {valids[STREAMS-1:STREAMS_IN], {STREAMS_IN{1'b0}}};
+  end
   logic [STREAM_BITS-1:0] fault_stream;
   always_comb begin
     fault_stream = '0;
     for (int i = STREAMS - 1; i >= 0; i--) begin
-      if (faults[i]) fault_stream = STREAM_BITS'(i);
+      if (faults != '0 ? faults[i] : left_over[i]) fault_stream = STREAM_BITS'(i);
     end
   end
 
@@ -168,7 +175,7 @@ module kiln_stream_control #(
       if (reset || start) begin
         moved   <= '0;
         stalled <= '0;
-      end else if (running) begin
+      end else if (running && !ends) begin
         moved   <= moved + 32'(valids[i] && readys[i]);
         stalled <= stalled + 32'(valids[i] && !readys[i]);
       end
@@ -208,7 +215,7 @@ module kiln_stream_control #(
         VERSION: read_data = VERSION_VALUE;
         CONTROL: read_data = '0;
         STATUS: read_data = {30'b0, ended, running || start};
-        ERROR: read_data = 32'(ended && faults != '0);
+        ERROR: read_data = !ended ? '0 : faults != '0 ? 32'd1 : left_over != '0 ? 32'd2 : '0;
         ERROR_STREAM: read_data = 32'(fault_stream);
         CYCLES: read_data = cycles[31:0];
         CYCLES_HIGH: read_data = 32'(high_half);

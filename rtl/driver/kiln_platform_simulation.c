@@ -72,7 +72,10 @@ static const char* enter_folder(const char* program) {
   char folder[4096];
   size_t end = strlen(program);
   int slashes = 0;
-  while (end > 0 && slashes < 2) slashes += program[--end] == '/';
+  while (end > 0 && slashes < 2) {
+    --end;
+    slashes += program[end] == '/' && program[end + 1] != '/';
+  }
   if (slashes < 2) return program;
   if (end == 0) end = 1; /* the root's own name */
   if (end >= sizeof folder) return program;

@@ -72,12 +72,13 @@ class Bench {
   }
 
   // Writes the words to the registers of a run, starts it, and waits for its end for at most
-  // `limit` cycles. Returns whether it has ended.
+  // `limit` cycles. Returns whether it has ended; false, too, if an earlier run has not.
   bool Run(const std::vector<uint64_t>& words, uint64_t limit) {
     for (size_t i = 0; i < words.size(); ++i) {
       for (uint32_t half = 0; half < kiln_design::kProgram[i].words; ++half) {
-        WriteRegister(kiln_design::kProgram[i].address + 4 * half,
-                      static_cast<uint32_t>(words[i] >> (32 * half)));
+        if (!WriteRegister(kiln_design::kProgram[i].address + 4 * half,
+                           static_cast<uint32_t>(words[i] >> (32 * half))))
+          return false;
       }
     }
     WriteRegister(kControl, 1);

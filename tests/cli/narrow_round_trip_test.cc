@@ -1,5 +1,5 @@
-// Exports quantised networks with ONNX's 8-bit floats, 4-bit integers and scales per block, and runs
-// them again: a machine must give the same bits as for the network that was exported. In these
+// Exports quantised networks with ONNX's 8-bit floats, 4-bit integers and scales per block, and
+// runs them again: a machine must give the same bits as for the network that was exported. In these
 // networks no kernel rounds what the exported quantisers would round as well (docs/onnx.md).
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -92,8 +92,8 @@ TEST_F(NarrowRoundTrip, OfFloatsAndNibbles) {
   }
 }
 
-// The weights are in the file, and the recipe gives blocks to the activations. The weights of mxint8
-// are positive: a block with the code -128 would be rounded anew (docs/onnx.md).
+// The weights are in the file, and the recipe gives blocks to the activations. The weights of
+// mxint8 are positive: a block with the code -128 would be rounded anew (docs/onnx.md).
 TEST_F(NarrowRoundTrip, OfBlocks) {
   for (const auto& [type, machine] : {std::pair{"mxint8", "systolic-mxint8-8x8"},
                                       std::pair{"mxfp8_e4m3", "systolic-mxfp8_e4m3-16x16"}}) {

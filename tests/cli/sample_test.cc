@@ -152,6 +152,9 @@ class EmittedSample : public testing::Test {
     EXPECT_THAT(stalled, HasSubstr("PASS"));
     EXPECT_NE(right, stalled) << "stalls take cycles";
     CheckDriver(soc);
+    const std::string readme = ReadFile(Path(soc + "/README.md")).value_or("");
+    EXPECT_THAT(readme, HasSubstr("\n## Start a run\n"));
+    EXPECT_THAT(readme, testing::Not(HasSubstr("` |  |"))) << "a file is not described";
     hardware::ExpectAnsweredAddresses(hardware::StreamRegisters(in, out), Path(soc));
   }
 

@@ -291,7 +291,23 @@ TEST_F(DataBudget, OfPixelsOfResizedImages) {
   EXPECT_EQ(resized(16), "");
   EXPECT_EQ(resized(17), (folder_ / "x.idx").string() +
                              ": resize would make images of 17408x4096 pixels; at most 67108864 "
-                             "pixels");
+                             "pixels, also between rows and columns");
+}
+
+// Rows are filtered first: images 65,536 pixels high have that height between the passes.
+TEST_F(DataBudget, OfPixelsBetweenThePassesOfResize) {
+  const auto set = LoadDataSet(Write("x.idx", Idx(8, {1, 65536, 4}, std::string(65536 * 4, 'x'))));
+  ASSERT_TRUE(set.ok()) << set.status();
+  Graph graph;
+  const Value* input = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 1, 4, 4}});
+  const auto resized = [&](const std::string& to) {
+    const auto preprocess = ParsePreprocess("resize=" + to + ",crop=4", "", "--preprocess");
+    return MessageOf(ImageConverter::Create(&*set, *preprocess, *input, "net.onnx").status());
+  };
+  EXPECT_EQ(resized("64x1024"), "");
+  EXPECT_EQ(resized("64x1025"), (folder_ / "x.idx").string() +
+                                    ": resize would make images of 65536x1025 pixels; at most "
+                                    "67108864 pixels, also between rows and columns");
 }
 
 }  // namespace

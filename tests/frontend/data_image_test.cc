@@ -1,5 +1,5 @@
-// Tests of JPEG and PNG files, against what Pillow decodes (tests/data/images/make_images.py), and of
-// folders of images.
+// Tests of JPEG and PNG files, against what Pillow decodes (tests/data/images/make_images.py), and
+// of folders of images.
 #include <gmock/gmock.h>
 
 #include <fstream>

@@ -85,9 +85,54 @@ TEST(StreamMemory, EmissionsReplaceTheFolder) {
   project.soc = nullptr;
   ASSERT_EQ(WriteRtlProject(project, folder.path()), OkStatus());
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "soc/driver/kiln_driver.c"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "soc/emitted.txt"));
   std::filesystem::remove_all(folder.path() / "soc");
   std::filesystem::create_directory_symlink("/tmp", folder.path() / "soc");
   EXPECT_FALSE(WriteRtlProject(project, folder.path()).ok());
+}
+
+// From one project to two, and back: nothing of the earlier emission is left.
+TEST(StreamMemory, FewerProjectsLeaveNothing) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-soc");
+  RtlProject project = MachineWithStreams();
+  AddSoc({}, 0, &project);
+  const auto files = [&](const std::string& below) {
+    int count = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path()))
+      count += entry.is_regular_file() &&
+               entry.path().string().find("/" + below + "/") != std::string::npos;
+    return count;
+  };
+  ASSERT_EQ(WriteRtlProject(project, folder.path()), OkStatus());
+  const int of_one = files("soc");
+  EXPECT_GT(of_one, 20);
+  ASSERT_EQ(
+      WriteFolderOfProjects({{"segment0", project}, {"segment1", project}}, "two\n", folder.path()),
+      OkStatus());
+  EXPECT_EQ(files("soc"), 2 * of_one) << "of the segments";
+  ASSERT_EQ(WriteRtlProject(project, folder.path()), OkStatus());
+  EXPECT_EQ(files("segment0") + files("segment1"), 0);
+  EXPECT_EQ(files("soc"), of_one);
+}
+
+// A long name of a network does not hide which folder a core belongs to.
+TEST(StreamMemory, CoresOfOneEmissionHaveNamesOfTheirOwn) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-soc");
+  RtlProject project = MachineWithStreams();
+  DesignGuide& guide = project.guide.emplace();
+  guide.family = "streams";
+  guide.design_point = "small";
+  guide.network = std::string(100, 'n');
+  guide.part = "segment0";
+  AddSoc({}, 0, &project);
+  ASSERT_EQ(WriteRtlProject(project, folder.path()), OkStatus());
+  const auto name = [&](const std::string& file) {
+    const std::string text = ReadFile(folder.path() / file).value_or("");
+    const size_t at = text.find("name: ");
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  EXPECT_THAT(name("design.core"), HasSubstr("nn_segment0:"));
+  EXPECT_THAT(name("soc/design.core"), HasSubstr("nn_segment0_soc:"));
 }
 
 }  // namespace

@@ -82,8 +82,8 @@ TEST(NarrowImport, Int4PerChannel) {
             Tensor::Of<int8_t>({4, 2}, {7, -8, 1, -1, 0, 3, -4, 5}));
 }
 
-// Codes 0, 15, 8, 3 with zero points 8 and 2 in one byte: -8 * 1, 13 * 2, 0, 1 * 2; an odd number of
-// codes leaves the last half byte empty.
+// Codes 0, 15, 8, 3 with zero points 8 and 2 in one byte: -8 * 1, 13 * 2, 0, 1 * 2; an odd number
+// of codes leaves the last half byte empty.
 TEST(NarrowImport, Uint4WithZeroPoints) {
   const auto graph =
       Import(21, InputText("x", {"1", "2"}) + CodesText("codes", kUint4, {2, 2}, {0xf0, 0x38}) +
@@ -167,8 +167,8 @@ TEST(NarrowImport, Int8PerBlockOfPowersOfTwo) {
             Tensor::Of<int8_t>({4, 1}, {64, -127, 3, 100}));
 }
 
-// Values of E4M3FN: 0x7e is 448, 0x01 is 2^-9, 0x08 is 2^-6, 0xb8 is -1; a block's scale of 2 is the
-// rule's, because 448 is at the top of the format.
+// Values of E4M3FN: 0x7e is 448, 0x01 is 2^-9, 0x08 is 2^-6, 0xb8 is -1; a block's scale of 2 is
+// the rule's, because 448 is at the top of the format.
 TEST(NarrowImport, E4m3PerBlock) {
   const auto graph = Import(
       21, InputText("x", {"1", "4"}) + CodesText("codes", kE4m3, {4, 1}, {0x7e, 0x01, 0x78, 0xb8}) +
@@ -216,8 +216,8 @@ std::string RoundTripText(int type, const std::string& attributes = "") {
 }
 
 // The rounding and the saturation of ONNX's Cast to 8-bit floats with saturate = 1: beyond the
-// greatest value, infinity included, comes the greatest value; NaN stays. E4M3FN has 3 mantissa bits
-// and values up to 448 in steps of 32 there; E5M2 has 2 bits, up to 57344. Halves go to even.
+// greatest value, infinity included, comes the greatest value; NaN stays. E4M3FN has 3 mantissa
+// bits and values up to 448 in steps of 32 there; E5M2 has 2 bits, up to 57344. Halves go to even.
 TEST(NarrowImport, FloatsSaturateAsOnnxSays) {
   const float inf = std::numeric_limits<float>::infinity();
   const Tensor x = Tensor::Of<float>(

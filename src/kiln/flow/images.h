@@ -53,8 +53,9 @@ struct Images {
 };
 
 // Opens the data that the settings name, for the network.
-//   one fp32 input            any data file, or a folder of images, preprocessed. In an archive, the array with the
-//                             input's name, else x, images, data, or the first array.
+//   one fp32 input            any data file, or a folder of images, preprocessed. In an archive,
+//                             the array with the input's name, else x, images, data, or the first
+//                             array.
 //   other inputs              an .npz archive or a folder of .npy files with one array per input,
 //                             of the input's name and type; the first axis is the samples. A file
 //                             of one array serves a network with one input. Arrays of uint8 for

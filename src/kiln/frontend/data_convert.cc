@@ -51,11 +51,12 @@ StatusOr<Shape> ShapeAfter(const Preprocess& preprocess, const std::string& name
   }
   const ImageSize resized = preprocess.ResizedSize(SizeOfImage(stored));
   // The size of images of a folder is unknown before they are read.
-  if (resized.height > 0 && resized.height > budgets::kImagePixels / resized.width) {
+  // Rows are filtered first: between the passes an image has its old height and its new width.
+  const int64_t height = std::max(resized.height, SizeOfImage(stored).height);
+  if (resized.height > 0 && height > budgets::kImagePixels / resized.width) {
     return ErrorAt(
-        name, "",
-        fmt::format("resize would make images of {}x{} pixels", resized.height, resized.width),
-        fmt::format("at most {} pixels", budgets::kImagePixels));
+        name, "", fmt::format("resize would make images of {}x{} pixels", height, resized.width),
+        fmt::format("at most {} pixels, also between rows and columns", budgets::kImagePixels));
   }
   const ImageSize to = preprocess.ResultSize(SizeOfImage(stored));
   return stored.rank() == 2 ? Shape{to.height, to.width} : Shape{stored[0], to.height, to.width};

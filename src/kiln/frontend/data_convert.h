@@ -16,8 +16,8 @@
 namespace kiln {
 
 // Converts the images of one data set to inputs of one network: preprocessing (data_preprocess.h),
-// element type to fp32, dimensions to the network's order (NCHW). Refers to the data set, which must
-// outlive it. Thread-safe.
+// element type to fp32, dimensions to the network's order (NCHW). Refers to the data set, which
+// must outlive it. Thread-safe.
 class ImageConverter {
  public:
   // Creates a converter for an image input of a network: fp32, all dimensions but the first known.

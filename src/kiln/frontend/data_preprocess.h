@@ -24,8 +24,8 @@ namespace kiln {
 // single fraction, such as 1/255, divides by 255 instead of multiplying by a rounded reciprocal, as
 // common training scripts do.
 struct Preprocess {
-  // The size to resize to: `resize=256` makes the shorter side 256 pixels (the width is 0 here), and
-  // `resize=240x320` makes the image 240 pixels high and 320 wide.
+  // The size to resize to: `resize=256` makes the shorter side 256 pixels (the width is 0 here),
+  // and `resize=240x320` makes the image 240 pixels high and 320 wide.
   std::optional<ImageSize> resize = {};
   Interpolation interpolation = Interpolation::kBilinear;
   // The size to cut out of the centre: `crop=224` is 224x224.

@@ -169,8 +169,9 @@ class DataSet {
   std::string no_labels_;
 };
 
-// Reads a data file, or lists a folder of images. Errors name the file and the fault: unknown kind, truncated or too long, a
-// size that overflows, no images, a label outside the format's range, not as many labels as images.
+// Reads a data file, or lists a folder of images. Errors name the file and the fault: unknown kind,
+// truncated or too long, a size that overflows, no images, a label outside the format's range, not
+// as many labels as images.
 StatusOr<DataSet> LoadDataSet(const std::filesystem::path& path, const DataOptions& options = {});
 
 // Returns true for a folder that is read as images: one that holds no .npy file.

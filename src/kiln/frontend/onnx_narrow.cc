@@ -229,8 +229,9 @@ Status NarrowValues::Dequantise(NodeImport& node) {
 }
 
 // The weights are the values of the codes times the scales, rounded by a Quantise that changes no
-// bit. Constants hold the values of 8-bit floats already. The codes of 4-bit integers are in a graph
-// as int8 or uint8, so where no Quantise gives their values back, DequantizeLinear reads those.
+// bit. Constants hold the values of 8-bit floats already. The codes of 4-bit integers are in a
+// graph as int8 or uint8, so where no Quantise gives their values back, DequantizeLinear reads
+// those.
 Status NarrowValues::DequantiseConstant(NodeImport& node, std::string_view format) {
   const Tensor& codes = *node.ConstantOf(0);
   const Tensor* scale = node.ConstantOf(1);

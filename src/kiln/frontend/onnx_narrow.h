@@ -1,7 +1,7 @@
 // Supports ONNX's number types without an element type in graphs: INT4, UINT4 and the 8-bit floats
 // E4M3FN and E5M2. Tensors of these types become int8, uint8 or f32 tensors of the same values;
-// QuantizeLinear, and DequantizeLinear of a constant, become Quantise, which rounds to the format as
-// an annotation does.
+// QuantizeLinear, and DequantizeLinear of a constant, become Quantise, which rounds to the format
+// as an annotation does.
 #ifndef KILN_FRONTEND_ONNX_NARROW_H_
 #define KILN_FRONTEND_ONNX_NARROW_H_
 

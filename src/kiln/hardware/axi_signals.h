@@ -39,8 +39,8 @@ std::vector<Signal> AxiStreamSourceSignals(int data_bytes, bool packets = true);
 // Returns the signal `name` of a bus, or null.
 const Signal* FindSignal(const Bus& bus, std::string_view name);
 
-// A signal of an AXI4 master that is the same for all bursts: its name, and the parameter of the top
-// that holds its value (top_module.h).
+// A signal of an AXI4 master that is the same for all bursts: its name, and the parameter of the
+// top that holds its value (top_module.h).
 struct AxiAttribute {
   Signal signal;
   const char* parameter;

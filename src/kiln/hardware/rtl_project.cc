@@ -283,11 +283,15 @@ namespace {
 DesignPackage PackageOf(const RtlProject& project, const TopModule& top,
                         const std::vector<std::string>& sources) {
   const DesignGuide& guide = *project.guide;
+  // A long name is cut before the part, which tells the folders of one emission apart.
   std::string name = guide.design_point;
-  for (const std::string& part : {guide.network, guide.part}) {
-    if (!part.empty()) name += '_' + part;
-  }
+  if (!guide.network.empty()) name += '_' + guide.network;
   name = PlainName(name);
+  if (!guide.part.empty()) {
+    const std::string part = '_' + PlainName(guide.part);
+    name = name.substr(0, kMostPlainName - std::min(part.size(), kMostPlainName));
+    name += part;
+  }
   DesignPackage package;
   package.name = IsIdentifier(name) ? name : "design_" + name;
   package.title = fmt::format(
@@ -400,11 +404,22 @@ Status WriteFiles(const ProjectFiles& texts, const std::set<std::string>& kept,
   return OkStatus();
 }
 
+// Removes the machine behind memory that an earlier emission wrote, but nothing else there.
+Status RemoveSoc(const fs::path& folder) {
+  const fs::path soc = folder / kSocFolder;
+  if (!CheckRtlFolder(soc).ok()) return OkStatus();
+  KILN_RETURN_IF_ERROR(CheckNoLink(soc, kEmitted));
+  KILN_RETURN_IF_ERROR(RemoveOthers(soc, {}));
+  std::error_code error;
+  fs::remove(soc / kEmitted, error);
+  fs::remove(soc, error);  // if it is empty now
+  return OkStatus();
+}
+
 // Writes the machine behind memory, or removes the one of an earlier emission.
 Status WriteSoc(const RtlProject& project, const fs::path& folder) {
-  const fs::path soc = folder / kSocFolder;
-  if (project.soc != nullptr) return WriteRtlProject(*project.soc, soc);
-  return CheckRtlFolder(soc).ok() ? RemoveOthers(soc, {}) : OkStatus();
+  if (project.soc == nullptr) return RemoveSoc(folder);
+  return WriteRtlProject(*project.soc, folder / kSocFolder);
 }
 
 }  // namespace
@@ -434,8 +449,16 @@ Status WriteFolderOfProjects(const std::vector<std::pair<std::string, RtlProject
     KILN_ASSIGN_OR_RETURN(ProjectFiles files, FilesOf(project));
     names.insert(fmt::format("{}/{}", name, kEmitted));
     for (const auto& [file, text] : files) names.insert(fmt::format("{}/{}", name, file));
+    if (project.soc != nullptr) {
+      KILN_ASSIGN_OR_RETURN(const ProjectFiles soc, FilesOf(*project.soc));
+      const std::string below = fmt::format("{}/{}", name, kSocFolder);
+      names.insert(fmt::format("{}/{}", below, kEmitted));
+      for (const auto& [file, text] : soc) names.insert(fmt::format("{}/{}", below, file));
+    }
     texts.push_back(std::move(files));
   }
+  KILN_RETURN_IF_ERROR(CheckNoLink(folder, kSocFolder));
+  KILN_RETURN_IF_ERROR(RemoveSoc(folder));
   KILN_RETURN_IF_ERROR(WriteFiles({{kReadme, readme}}, names, folder));
   for (size_t i = 0; i < projects.size(); ++i) {
     const fs::path to = folder / projects[i].first;

@@ -44,7 +44,8 @@ struct RtlProject {
   std::shared_ptr<const RtlProject> soc = nullptr;
 };
 
-// Sets the top of a project, with its text and its description. Its AXI4 masters get PROT and CACHE.
+// Sets the top of a project, with its text and its description. Its AXI4 masters get PROT and
+// CACHE.
 void SetTop(TopModule top, RtlProject* project);
 
 // Adds the sample to a project and sets the arguments of `make sim`: `--sample sample`, behind the

@@ -215,6 +215,13 @@ SampleRun InMemory(const SampleRun& streams, const SampleLayout& layout) {
   return run;
 }
 
+// Returns whether a file of the machine's project belongs to its simulation, its sample or its
+// program rather than to the design.
+bool IsOfMachineOnly(const std::string& name) {
+  return !name.starts_with(std::string(kContentsFolder) + "/") && name != "design.yaml" &&
+         name != "program.txt" && name != "pipeline.txt";
+}
+
 DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
                        const SocStreams& streams, const SampleLayout& layout, bool has_sample,
                        int split) {
@@ -240,8 +247,8 @@ DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
       "\n3. Write 1 to register 0x{:03x} (CONTROL). The run ends when all beats have been read or "
       "stored:\n   `irq` is high, and bit 1 of register 0x{:03x} (STATUS) is set.\n"
       "4. Read the beats of the streams out of memory.\n\n{}"
-      "What the beats of the streams mean is in the README of the folder above. `driver/\n"
-      "kiln_registers.h` lists all registers and counters.",
+      "What the beats of the streams mean is in the README of the folder above. "
+      "`driver/kiln_registers.h`\nlists all registers and counters.",
       [&] {
         std::string indented;
         for (size_t from = 0; from < rows.size();) {
@@ -259,16 +266,13 @@ DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
   guide.inputs.clear();
   guide.outputs.clear();
   guide.sample = has_sample ? "The sample is the one of the folder above." : "";
-  guide.files = {};
+  std::erase_if(guide.files, [](const auto& file) { return IsOfMachineOnly(file.first); });
+  guide.figures =
+      "The figures in the README of the folder above are of the machine without readers and "
+      "writers.\nHere all streams together move at most 16 bytes a cycle, and an area needs a "
+      "synthesis: `kiln synth`.\n";
   guide.part = guide.part.empty() ? kSocFolder : guide.part + "_" + kSocFolder;
   return guide;
-}
-
-// Returns whether a file of the machine's project belongs to its simulation, its sample or its
-// program rather than to the design.
-bool IsOfMachineOnly(const std::string& name) {
-  return !name.starts_with(std::string(kContentsFolder) + "/") && name != "design.yaml" &&
-         name != "program.txt" && name != "pipeline.txt";
 }
 
 }  // namespace
@@ -297,7 +301,8 @@ RegisterMap StreamRegisters(std::span<const std::string> in, std::span<const std
        no,
        "of the last run, 0: none",
        {},
-       {{1, "bad_response", "memory answered with SLVERR or DECERR; lasts until the reset"}}},
+       {{1, "bad_response", "memory answered with SLVERR or DECERR; lasts until the reset"},
+        {2, "left_over", "the machine has sent more beats than the run named"}}},
       {"ERROR_STREAM", 0x014, yes, no, "number of the first stream with an error"},
       {"CYCLES", 0x018, yes, no, "of the last run", {}, {}, 2},
       {"STREAMS_IN", 0x020, yes, no, "number of streams into the machine, which come first"},

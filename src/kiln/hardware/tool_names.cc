@@ -55,8 +55,7 @@ Status CheckToolPath(const std::filesystem::path& path, std::string_view place) 
 }
 
 std::string PlainName(std::string_view name) {
-  constexpr size_t kMost = 64;
-  std::string plain(name.substr(0, kMost));
+  std::string plain(name.substr(0, kMostPlainName));
   std::ranges::replace_if(plain, [](char c) { return !IsNameCharacter(c); }, '_');
   return plain;
 }

@@ -29,7 +29,10 @@ inline constexpr std::string_view kPlainPath =
 // character.
 Status CheckToolPath(const std::filesystem::path& path, std::string_view place);
 
-// Returns the first 64 characters of `name`, with '_' for every character that identifiers cannot
+// The characters of a plain name, at most.
+inline constexpr size_t kMostPlainName = 64;
+
+// Returns the first kMostPlainName characters of `name`, with '_' for every character that identifiers cannot
 // have.
 std::string PlainName(std::string_view name);
 

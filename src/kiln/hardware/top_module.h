@@ -1,9 +1,10 @@
 // The top module of an emitted design: a description of its ports and instances, and its
 // SystemVerilog text.
 //
-// Buses that are AXI4 masters with PROT and CACHE (AddAttributes) drive them by the top's parameters
-// AXI_PROT (by default 0: data, secure, unprivileged) and AXI_CACHE (by default 3: modifiable and
-// bufferable, not allocated in caches), which a system sets to what its interconnect wants.
+// Buses that are AXI4 masters with PROT and CACHE (AddAttributes) drive them by the top's
+// parameters AXI_PROT (by default 0: data, secure, unprivileged) and AXI_CACHE (by default 3:
+// modifiable and bufferable, not allocated in caches), which a system sets to what its interconnect
+// wants.
 //
 // A top has a clock, a reset, buses (axi_signals.h), ports without a bus, and instances of library
 // modules whose ports are connected by name. A signal that is not a port of the top is a wire.

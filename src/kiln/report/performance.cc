@@ -157,8 +157,10 @@ std::string SpeedLine(const Performance& p) {
         Milliseconds(*p.seconds),
         p.images == 1 ? std::string("image") : fmt::format("{} images at once", p.images)));
   }
-  if (p.images_per_second.has_value())
-    parts.push_back(ImagesPerSecond(*p.images_per_second) + " images/s");
+  if (p.images_per_second.has_value()) {
+    parts.push_back(fmt::format("{}{} images/s", p.bounded ? "at most " : "",
+                                ImagesPerSecond(*p.images_per_second)));
+  }
   add(p.gops, "GOPS");
   add(p.gops_per_mm2, "GOPS/mm²");
   add(p.watts, "W");

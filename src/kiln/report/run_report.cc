@@ -155,7 +155,7 @@ std::string MemoryText(const RunReport& report) {
   if (!report.memory.has_value()) return "";
   const RunReport::Memory& memory = *report.memory;
   const std::string text = fmt::format(
-      "{}: {:.4g} bytes a cycle for all ports together and {} at {:.5g} MHz; it moves "
+      "{}: {:.4g} B a cycle for all ports together and {} at {:.5g} MHz; it moves "
       "the run's bytes in {} cycles",
       memory.text, memory.bytes_per_cycle, Counted(memory.latency_cycles, "cycle"), memory.mhz,
       Thousands(MemoryCycles(report)));
@@ -271,7 +271,11 @@ std::string ImagesAtOnce(const RunReport& report) {
 std::optional<double> Utilisation(const RunReport& report) {
   if (!report.trace.has_value() || !report.machine.has_value()) return std::nullopt;
   // Of machines on which images follow one another, in the steady state.
-  const int64_t cycles = report.interval_cycles > 0 ? report.interval_cycles : report.trace->cycles;
+  // Behind a memory the cycles are at least those that it takes.
+  const bool bounded = report.memory.has_value() && !report.memory->is_exact;
+  const int64_t cycles = report.interval_cycles > 0
+                             ? report.interval_cycles
+                             : std::max(report.trace->cycles, bounded ? MemoryCycles(report) : 0);
   const double possible = static_cast<double>(cycles) * report.machine->peak_macs_per_cycle;
   int64_t macs = 0;
   for (const KernelInfo& kernel : report.kernels) macs += kernel.on_host() ? 0 : kernel.macs;

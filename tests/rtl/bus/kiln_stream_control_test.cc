@@ -118,7 +118,7 @@ TEST(StreamControl, RunsUntilAllStreamsAreIdle) {
   EXPECT_EQ(control.Read(kCycles + 4), 0);
   EXPECT_EQ(control.Read(kError), 0);
   const uint32_t moved = *control.Read(0x400), stalled = *control.Read(0x404);
-  EXPECT_EQ(moved + stalled, 51) << "the cycle that finds all idle counts beats, too";
+  EXPECT_EQ(moved + stalled, 50) << "of the cycles of the run";
   EXPECT_GT(moved, 15);
   EXPECT_GT(stalled, 15);
   EXPECT_EQ(control.Read(0x408), 0);
@@ -129,6 +129,27 @@ TEST(StreamControl, RunsUntilAllStreamsAreIdle) {
   for (int cycle = 0; cycle < 5; ++cycle) control.Step();
   EXPECT_EQ(control.Read(kCycles), 1);
   EXPECT_EQ(control.Read(0x400), 0);
+}
+
+// Stream 2 leaves the machine. It offers a beat after the end of the run, which named too few.
+TEST(StreamControl, BeatsThatAreLeftOverAreAnError) {
+  Control control(5);
+  control.length = {3, 4, 5};
+  EXPECT_TRUE(control.Write(kControl, 1));
+  for (int cycle = 0; cycle < 10; ++cycle) control.Step();
+  EXPECT_EQ(control.Read(kStatus), 2);
+  EXPECT_EQ(control.Read(kError), 0);
+  control.model()->valids = 0b011;
+  for (int cycle = 0; cycle < 3; ++cycle) control.Step();
+  EXPECT_EQ(control.Read(kError), 0) << "streams into the machine may offer the next run's beats";
+  control.model()->valids = 0b100;
+  control.Step();
+  control.model()->valids = 0;
+  EXPECT_EQ(control.Read(kError), 2);
+  EXPECT_EQ(control.Read(kErrorStream), 2);
+  EXPECT_TRUE(control.Write(kControl, 1));
+  for (int cycle = 0; cycle < 10; ++cycle) control.Step();
+  EXPECT_EQ(control.Read(kError), 0) << "the next run begins anew";
 }
 
 TEST(StreamControl, AFaultEndsTheRunWithItsStream) {

@@ -62,7 +62,8 @@ double RelativeError(const std::vector<Tensor>& got, const std::vector<Tensor>& 
 
 // The bytes that a family counts from the program include those that the units of the cycle level
 // read (some machines fetch instructions or scales outside of their units) and, without scales, are
-// those that the units write. The cycles in which a unit works on the kernels are the unit's busy cycles.
+// those that the units write. The cycles in which a unit works on the kernels are the unit's busy
+// cycles.
 void CheckTraffic(const Accelerator& accelerator, const Program& program, const Trace& trace) {
   const auto traffic = accelerator.EstimateTraffic(program);
   if (!traffic.ok()) {

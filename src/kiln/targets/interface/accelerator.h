@@ -191,8 +191,9 @@ class Accelerator {
   // cycles: the hardware can keep as many requests in flight as the design point's memory latency
   // requires. 0: only the ideal memory gives the cycle level's cycles.
   virtual uint64_t MostMemoryLatency() const { return 0; }
-  // Returns the same design point with a MostMemoryLatency of `cycles`: its ports keep more or fewer
-  // requests in flight. Errors: the machine has no memory; a latency that its keys do not allow.
+  // Returns the same design point with a MostMemoryLatency of `cycles`: its ports keep more or
+  // fewer requests in flight. Errors: the machine has no memory; a latency that its keys do not
+  // allow.
   virtual StatusOr<std::unique_ptr<Accelerator>> WithMemoryLatency(uint64_t cycles) const;
   // Returns why cycles of the rtl level with this memory cannot be compared with the cycle level's,
   // or "" if they can.
