@@ -41,8 +41,10 @@ Weights WeightsOf(int64_t from, int64_t to, Interpolation interpolation) {
   std::vector<double> row(static_cast<size_t>(out.stride));
   for (int64_t i = 0; i < to; ++i) {
     const double centre = (static_cast<double>(i) + 0.5) * scale;
-    const int64_t first = std::max<int64_t>(static_cast<int64_t>(centre - support + 0.5), 0);
-    const int64_t count = std::min(static_cast<int64_t>(centre + support + 0.5), from) - first;
+    const int64_t first =
+        std::max<int64_t>(static_cast<int64_t>(std::floor(centre - support + 0.5)), 0);
+    const int64_t count =
+        std::min(static_cast<int64_t>(std::floor(centre + support + 0.5)), from) - first;
     double sum = 0;
     for (int64_t k = 0; k < count; ++k) {
       const double x = (static_cast<double>(k + first) - centre + 0.5) * (1.0 / width);

@@ -6,6 +6,7 @@
 #include "kiln/hardware/stream_memory.h"
 
 #include <memory>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
