@@ -3,7 +3,6 @@
 // family.
 
 #include "kiln/targets/binary/accelerator.h"
-#include "kiln/hardware/stream_memory.h"
 
 #include <memory>
 #include <numeric>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "kiln/hardware/stream_memory.h"
 #include "kiln/quantise/recipe_names.h"
 #include "kiln/targets/binary/config/keys.h"
 #include "kiln/targets/binary/cost/area_model.h"

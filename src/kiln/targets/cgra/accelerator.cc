@@ -3,7 +3,6 @@
 // family.
 
 #include "kiln/targets/cgra/accelerator.h"
-#include "kiln/hardware/stream_memory.h"
 
 #include <memory>
 #include <span>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "kiln/hardware/stream_memory.h"
 #include "kiln/quantise/recipe_names.h"
 #include "kiln/targets/cgra/config/keys.h"
 #include "kiln/targets/cgra/cost/area_model.h"

@@ -2,7 +2,6 @@
 // to the family and calls the room that does the work. The end of the file registers the family.
 
 #include "kiln/targets/dataflow/accelerator.h"
-#include "kiln/hardware/stream_memory.h"
 
 #include <algorithm>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "kiln/hardware/stream_memory.h"
 #include "kiln/quantise/recipe_names.h"
 #include "kiln/support/markdown.h"
 #include "kiln/targets/dataflow/compile/channels.h"
