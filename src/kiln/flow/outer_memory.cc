@@ -50,13 +50,10 @@ std::optional<double> Quantity(std::string_view text, std::span<const MemoryUnit
 
 // Returns the clock of the accelerator's figures in MHz. Error: it is not known.
 StatusOr<double> ClockOf(const Accelerator& accelerator, int node_nm) {
-  RunReport report;
-  RunReport::Machine machine;
-  machine.clock_mhz = accelerator.ClockMhz();
-  if (auto cost = accelerator.EstimateCost(node_nm); cost.ok()) machine.cost = *std::move(cost);
-  report.machine = std::move(machine);
-  const std::optional<Performance> performance = PerformanceOf(report);
-  if (performance.has_value() && performance->mhz > 0) return performance->mhz;
+  const StatusOr<Cost> cost = accelerator.EstimateCost(node_nm);
+  const double mhz =
+      ClockOfFigures(accelerator.ClockMhz(), cost.ok() ? cost->clock : MachineClock());
+  if (mhz > 0) return mhz;
   return ErrorAt("", accelerator.name(),
                  "its clock is not known, so that --memory cannot be converted to cycles",
                  "add clock_mhz to the design point");
@@ -127,13 +124,10 @@ Status ApplyMemory(const OuterMemory& memory, const Accelerator& accelerator, Le
   timed.is_exact = level == Level::kRtl;
   rtl->memory_latency = static_cast<uint64_t>(timed.latency_cycles);
   if (level == Level::kRtl) rtl->dram_bytes_per_cycle = timed.bytes_per_cycle;
+  for (size_t k = 0; k < report->traffic->bytes.size(); ++k)
+    report->traffic->bytes[k].push_back(report->traffic->Bytes(k));
   report->traffic->ports.push_back(
       {.name = "memory", .bytes_per_cycle = timed.bytes_per_cycle, .shared = true});
-  for (std::vector<int64_t>& bytes : report->traffic->bytes) {
-    int64_t sum = 0;
-    for (const int64_t count : bytes) sum += count;
-    bytes.push_back(sum);
-  }
   report->memory = std::move(timed);
   return OkStatus();
 }

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "kiln/report/text.h"
-#include "kiln/support/integer.h"
 
 namespace kiln {
 namespace {
@@ -94,7 +93,7 @@ std::vector<KernelLoad> KernelLoads(const RunReport& report) {
   const std::vector<KernelRow> rows = KernelRows(report);
   const double peak = report.machine.has_value() ? report.machine->peak_macs_per_cycle : 0;
   const int64_t images = report.trace.has_value() ? report.trace->images : 1;
-  const int64_t times = CeilDivide(images, report.traffic->images);  // that the program runs
+  const int64_t times = report.traffic->RunsFor(images);
   for (size_t k = 0; k < report.kernels.size(); ++k) {
     const KernelInfo& kernel = report.kernels[k];
     KernelLoad& load = loads.emplace_back();

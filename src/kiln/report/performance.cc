@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "kiln/report/text.h"
-#include "kiln/support/integer.h"
 
 namespace kiln {
 namespace {
@@ -36,12 +35,6 @@ void AddClock(const MachineClock& clock, Performance* performance) {
   performance->slowest_module = slowest->module;
 }
 
-// Returns the clock of the figures (Performance::mhz).
-double ClockOfFigures(const Performance& p) {
-  if (p.clock_mhz <= 0) return p.whole_machine ? p.modelled_mhz.value_or(0) : 0;
-  return std::min(p.clock_mhz, p.modelled_mhz.value_or(p.clock_mhz));
-}
-
 // Returns " at 500 MHz"; empty if the clock is not known.
 std::string AtClock(const Performance& p) {
   return p.mhz > 0 ? fmt::format(" at {:.5g} MHz", p.mhz) : std::string();
@@ -49,15 +42,24 @@ std::string AtClock(const Performance& p) {
 
 }  // namespace
 
+double ClockOfFigures(double clock_mhz, const MachineClock& clock) {
+  const bool modelled = clock.slowest() != nullptr;
+  if (clock_mhz <= 0) return modelled && clock.whole_machine() ? clock.mhz() : 0;
+  return modelled ? std::min(clock_mhz, clock.mhz()) : clock_mhz;
+}
+
 int64_t MemoryCycles(const RunReport& report) {
   if (!report.memory.has_value() || !report.traffic.has_value()) return 0;
   int64_t bytes = 0;
-  for (size_t k = 0; k < report.traffic->bytes.size(); ++k)
-    bytes += report.traffic->BytesRead(k) + report.traffic->BytesWritten(k);
-  const int64_t images = report.trace.has_value() ? report.trace->images : 1;
-  const int64_t times = CeilDivide(images, report.traffic->images);
+  for (size_t k = 0; k < report.traffic->bytes.size(); ++k) bytes += report.traffic->Bytes(k);
+  const int64_t runs = report.traffic->RunsFor(report.trace.has_value() ? report.trace->images : 1);
   return static_cast<int64_t>(
-      std::ceil(static_cast<double>(times * bytes) / report.memory->bytes_per_cycle));
+      std::ceil(static_cast<double>(runs * bytes) / report.memory->bytes_per_cycle));
+}
+
+int64_t CyclesBehindMemory(const RunReport& report, int64_t cycles) {
+  const bool bounded = report.memory.has_value() && !report.memory->is_exact;
+  return bounded ? std::max(cycles, MemoryCycles(report)) : cycles;
 }
 
 std::optional<Performance> PerformanceOf(const RunReport& report) {
@@ -74,9 +76,9 @@ std::optional<Performance> PerformanceOf(const RunReport& report) {
   } else if (report.interval_cycles == 0) {
     p.cycles = EstimatedCycles(report.kernels);
   }
-  if (report.memory.has_value() && !report.memory->is_exact && p.cycles > 0) {
-    p.bounded = true;
-    p.cycles = std::max(p.cycles, MemoryCycles(report));
+  if (p.cycles > 0) {
+    p.bounded = report.memory.has_value() && !report.memory->is_exact;
+    p.cycles = CyclesBehindMemory(report, p.cycles);
   }
   for (const KernelInfo& kernel : report.kernels) {
     if (!kernel.on_host()) p.operations += 2 * kernel.macs;
@@ -84,7 +86,7 @@ std::optional<Performance> PerformanceOf(const RunReport& report) {
   AddClock(machine.cost.clock, &p);
   if (report.energy.has_value() && report.energy->picojoules() > 0 && p.operations > 0)
     p.tops_per_watt = static_cast<double>(p.operations) / report.energy->picojoules();
-  p.mhz = ClockOfFigures(p);
+  p.mhz = ClockOfFigures(machine.clock_mhz, machine.cost.clock);
   if (p.mhz <= 0) return p;
   const double hertz = 1e6 * p.mhz;
   if (p.cycles > 0) p.seconds = static_cast<double>(p.cycles) / hertz;

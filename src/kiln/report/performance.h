@@ -50,6 +50,13 @@ struct Performance {
 // Returns the cycles in which the memory of the report moves all bytes of the run's trace; 0
 // without a memory.
 int64_t MemoryCycles(const RunReport& report);
+// Returns the cycles of a run, or MemoryCycles if those are more and the run did not have the
+// memory's bandwidth.
+int64_t CyclesBehindMemory(const RunReport& report, int64_t cycles);
+
+// Returns Performance::mhz of a machine whose design point states `clock_mhz`, or 0 if it states
+// none: that clock, or the fastest by the model if that is slower. 0: it is not known.
+double ClockOfFigures(double clock_mhz, const MachineClock& clock);
 
 // Returns the figures of a run, or of a program that has not run; nullopt without a machine.
 std::optional<Performance> PerformanceOf(const RunReport& report);

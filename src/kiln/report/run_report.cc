@@ -271,11 +271,9 @@ std::string ImagesAtOnce(const RunReport& report) {
 std::optional<double> Utilisation(const RunReport& report) {
   if (!report.trace.has_value() || !report.machine.has_value()) return std::nullopt;
   // Of machines on which images follow one another, in the steady state.
-  // Behind a memory the cycles are at least those that it takes.
-  const bool bounded = report.memory.has_value() && !report.memory->is_exact;
   const int64_t cycles = report.interval_cycles > 0
                              ? report.interval_cycles
-                             : std::max(report.trace->cycles, bounded ? MemoryCycles(report) : 0);
+                             : CyclesBehindMemory(report, report.trace->cycles);
   const double possible = static_cast<double>(cycles) * report.machine->peak_macs_per_cycle;
   int64_t macs = 0;
   for (const KernelInfo& kernel : report.kernels) macs += kernel.on_host() ? 0 : kernel.macs;

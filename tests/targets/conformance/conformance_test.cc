@@ -72,7 +72,7 @@ void CheckTraffic(const Accelerator& accelerator, const Program& program, const 
   }
   ASSERT_EQ(traffic->bytes.size(), program.kernels().size());
   int64_t counted_read = 0, counted_written = 0, read = 0, written = 0;
-  const int64_t times = (trace.images + traffic->images - 1) / traffic->images;
+  const int64_t times = traffic->RunsFor(trace.images);
   for (size_t k = 0; k < traffic->bytes.size(); ++k) {
     counted_read += times * traffic->BytesRead(k);
     for (size_t p = 0; p < traffic->ports.size(); ++p) {

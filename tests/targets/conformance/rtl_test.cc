@@ -92,8 +92,7 @@ class EveryFamilysHardware : public testing::TestWithParam<std::string> {
     EXPECT_TRUE(traffic.ok()) << traffic.status();
     if (!traffic.ok()) return 0;
     int64_t bytes = 0;
-    for (size_t k = 0; k < traffic->bytes.size(); ++k)
-      bytes += traffic->BytesRead(k) + traffic->BytesWritten(k);
+    for (size_t k = 0; k < traffic->bytes.size(); ++k) bytes += traffic->Bytes(k);
     return static_cast<double>(bytes) / rtl.dram_bytes_per_cycle;
   }
 

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "kiln/support/integer.h"
+
 namespace kiln {
 
 // A port to outer memory, or one of the machine's streams. Ports work at the same time.
@@ -33,9 +35,12 @@ struct Traffic {
     return {.ports = std::move(ports),
             .bytes = std::vector<std::vector<int64_t>>(kernels, std::vector<int64_t>(count, 0))};
   }
-  // Return the bytes that a kernel reads from memory and writes to it.
+  // Returns how often the program runs for `count` images.
+  int64_t RunsFor(int64_t count) const { return CeilDivide(count, images); }
+  // Return the bytes that a kernel reads from memory, writes to it, and both.
   int64_t BytesRead(size_t kernel) const { return Sum(kernel, false); }
   int64_t BytesWritten(size_t kernel) const { return Sum(kernel, true); }
+  int64_t Bytes(size_t kernel) const { return BytesRead(kernel) + BytesWritten(kernel); }
 
  private:
   int64_t Sum(size_t kernel, bool writes) const {
