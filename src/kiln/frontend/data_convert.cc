@@ -50,8 +50,8 @@ StatusOr<Shape> ShapeAfter(const Preprocess& preprocess, const std::string& name
                    "store them as uint8, or resize them before");
   }
   const ImageSize resized = preprocess.ResizedSize(SizeOfImage(stored));
-  // The size of images of a folder is unknown before they are read.
-  // Rows are filtered first: between the passes an image has its old height and its new width.
+  // Rows are filtered first: between the passes an image has its old height and its new width. The
+  // size of images of a folder is unknown before they are read.
   const int64_t height = std::max(resized.height, SizeOfImage(stored).height);
   if (resized.height > 0 && height > budgets::kImagePixels / resized.width) {
     return ErrorAt(

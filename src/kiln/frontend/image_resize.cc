@@ -102,11 +102,14 @@ std::vector<std::byte> ResizeImage(std::span<const std::byte> image, ImageSize f
                                    int64_t channels, Interpolation interpolation) {
   KILN_CHECK(from.height > 0 && from.width > 0 && to.height > 0 && to.width > 0 && channels > 0);
   KILN_CHECK(static_cast<int64_t>(image.size()) == from.height * from.width * channels);
-  std::vector<std::byte> out(image.begin(), image.end());
-  if (to.width != from.width)
-    out = FilterAxis(out, from.height, from.width, to.width, channels, interpolation);
+  std::vector<std::byte> out;
+  if (to.width != from.width) {
+    out = FilterAxis(image, from.height, from.width, to.width, channels, interpolation);
+    image = out;
+  }
   if (to.height != from.height)
-    out = FilterAxis(out, 1, from.height, to.height, to.width * channels, interpolation);
+    return FilterAxis(image, 1, from.height, to.height, to.width * channels, interpolation);
+  if (to.width == from.width) out.assign(image.begin(), image.end());
   return out;
 }
 
