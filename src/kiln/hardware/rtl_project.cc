@@ -416,55 +416,64 @@ Status RemoveSoc(const fs::path& folder) {
   return OkStatus();
 }
 
-// Writes the machine behind memory, or removes the one of an earlier emission.
-Status WriteSoc(const RtlProject& project, const fs::path& folder) {
-  if (project.soc == nullptr) return RemoveSoc(folder);
-  return WriteRtlProject(*project.soc, folder / kSocFolder);
+// The files of a project, and of its machine behind memory if it has one.
+struct ProjectTexts {
+  ProjectFiles files;
+  std::optional<ProjectFiles> soc;
+};
+
+// Checks the folder that a project goes to (CheckRtlFolder), and reads all of its inputs.
+StatusOr<ProjectTexts> TextsOf(const RtlProject& project, const fs::path& folder) {
+  KILN_RETURN_IF_ERROR(CheckRtlFolder(folder));
+  KILN_RETURN_IF_ERROR(CheckNoLink(folder, kSocFolder));
+  ProjectTexts texts;
+  KILN_ASSIGN_OR_RETURN(texts.files, FilesOf(project));
+  if (project.soc == nullptr) return texts;
+  KILN_RETURN_IF_ERROR(CheckRtlFolder(folder / kSocFolder));
+  KILN_ASSIGN_OR_RETURN(texts.soc, FilesOf(*project.soc));
+  return texts;
+}
+
+Status WriteTexts(const ProjectTexts& texts, const fs::path& folder) {
+  KILN_RETURN_IF_ERROR(WriteFiles(texts.files, {}, folder));
+  return texts.soc.has_value() ? WriteFiles(*texts.soc, {}, folder / kSocFolder)
+                               : RemoveSoc(folder);
 }
 
 }  // namespace
 
 Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
-  KILN_RETURN_IF_ERROR(CheckRtlFolder(folder));
   // Reads all inputs before it writes the first file.
-  KILN_ASSIGN_OR_RETURN(const ProjectFiles texts, FilesOf(project));
+  KILN_ASSIGN_OR_RETURN(const ProjectTexts texts, TextsOf(project, folder));
   // make and Verilator look into these, whether or not the project has files there.
-  for (const char* const part : {"rtl", "testbench", kSocFolder})
+  for (const char* const part : {"rtl", "testbench"})
     KILN_RETURN_IF_ERROR(CheckNoLink(folder, part));
-  KILN_RETURN_IF_ERROR(WriteFiles(texts, {}, folder));
-  return WriteSoc(project, folder);
+  return WriteTexts(texts, folder);
 }
 
 Status WriteFolderOfProjects(const std::vector<std::pair<std::string, RtlProject>>& projects,
                              const std::string& readme, const fs::path& folder) {
   KILN_RETURN_IF_ERROR(CheckRtlFolder(folder));
-  std::vector<ProjectFiles> texts;
+  KILN_RETURN_IF_ERROR(CheckNoLink(folder, kSocFolder));
+  std::vector<ProjectTexts> texts;
   // The list of the folder names the files of all projects, so that an emission of fewer projects
   // removes the others.
   std::set<std::string> names;
+  const auto list = [&](const ProjectFiles& files, const std::string& below) {
+    names.insert(fmt::format("{}/{}", below, kEmitted));
+    for (const auto& [file, text] : files) names.insert(fmt::format("{}/{}", below, file));
+  };
   for (const auto& [name, project] : projects) {
     KILN_RETURN_IF_ERROR(CheckNoLink(folder, name));
-    KILN_RETURN_IF_ERROR(CheckRtlFolder(folder / name));
-    KILN_RETURN_IF_ERROR(CheckNoLink(folder / name, kSocFolder));
-    KILN_ASSIGN_OR_RETURN(ProjectFiles files, FilesOf(project));
-    names.insert(fmt::format("{}/{}", name, kEmitted));
-    for (const auto& [file, text] : files) names.insert(fmt::format("{}/{}", name, file));
-    if (project.soc != nullptr) {
-      KILN_ASSIGN_OR_RETURN(const ProjectFiles soc, FilesOf(*project.soc));
-      const std::string below = fmt::format("{}/{}", name, kSocFolder);
-      names.insert(fmt::format("{}/{}", below, kEmitted));
-      for (const auto& [file, text] : soc) names.insert(fmt::format("{}/{}", below, file));
-    }
-    texts.push_back(std::move(files));
+    KILN_ASSIGN_OR_RETURN(ProjectTexts of_project, TextsOf(project, folder / name));
+    list(of_project.files, name);
+    if (of_project.soc.has_value()) list(*of_project.soc, fmt::format("{}/{}", name, kSocFolder));
+    texts.push_back(std::move(of_project));
   }
-  KILN_RETURN_IF_ERROR(CheckNoLink(folder, kSocFolder));
   KILN_RETURN_IF_ERROR(RemoveSoc(folder));
   KILN_RETURN_IF_ERROR(WriteFiles({{kReadme, readme}}, names, folder));
-  for (size_t i = 0; i < projects.size(); ++i) {
-    const fs::path to = folder / projects[i].first;
-    KILN_RETURN_IF_ERROR(WriteFiles(texts[i], {}, to));
-    KILN_RETURN_IF_ERROR(WriteSoc(projects[i].second, to));
-  }
+  for (size_t i = 0; i < projects.size(); ++i)
+    KILN_RETURN_IF_ERROR(WriteTexts(texts[i], folder / projects[i].first));
   return OkStatus();
 }
 
