@@ -1,19 +1,19 @@
 // Gives the beats of one AXI4-Stream to several: the last byte of a beat is the number of its
-// stream. The data of all streams out are shared wires.
+// stream. out_tdata has the data of all streams out, stream after stream.
 //   time   combinational: a beat passes in the cycle in which its stream accepts it, and a stream
 //          that stalls stalls those behind it in the order of the beats
 module kiln_stream_split #(
     parameter int unsigned BEAT_BYTES = 4,
     parameter int unsigned STREAMS = 2
 ) (
-    input  logic                    clock,
-    input  logic                    reset,
-    input  logic                    in_tvalid,
-    output logic                    in_tready,
-    input  logic [BEAT_BYTES*8-1:0] in_tdata,
-    output logic [     STREAMS-1:0] out_tvalid,
-    input  logic [     STREAMS-1:0] out_tready,
-    output logic [BEAT_BYTES*8-1:0] out_tdata
+    input  logic                            clock,
+    input  logic                            reset,
+    input  logic                            in_tvalid,
+    output logic                            in_tready,
+    input  logic [        BEAT_BYTES*8-1:0] in_tdata,
+    output logic [             STREAMS-1:0] out_tvalid,
+    input  logic [             STREAMS-1:0] out_tready,
+    output logic [STREAMS*BEAT_BYTES*8-1:0] out_tdata
 );
   logic [7:0] number;
   assign number = in_tdata[BEAT_BYTES*8-1-:8];
@@ -21,7 +21,7 @@ module kiln_stream_split #(
     assign out_tvalid[i] = in_tvalid && number == 8'(i);
   end
   assign in_tready = (out_tvalid & out_tready) != '0;
-  assign out_tdata = in_tdata;
+  assign out_tdata = {STREAMS{in_tdata}};
 
 `ifndef SYNTHESIS
   always_ff @(posedge clock) begin

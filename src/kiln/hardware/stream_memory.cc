@@ -35,6 +35,12 @@ struct SocStreams {
   std::vector<Bus> machine;  // the machine's streams
   std::vector<Bus> slaves;   // its other buses
 
+  // Returns all streams in the order of their numbers.
+  std::vector<SocStream> all() const {
+    std::vector<SocStream> streams = in;
+    streams.insert(streams.end(), out.begin(), out.end());
+    return streams;
+  }
   static int BytesOf(const std::vector<SocStream>& streams) {
     int sum = 0;
     for (const SocStream& stream : streams) sum += stream.bytes;
@@ -77,11 +83,6 @@ std::vector<std::string> NamesOf(const std::vector<SocStream>& streams) {
   return names;
 }
 
-// Returns the bits [8 * last - 1 : 8 * first] of a wire.
-std::string Bytes(const std::string& wire, int first, int bytes) {
-  return fmt::format("{}[{}:{}]", wire, 8 * (first + bytes) - 1, 8 * first);
-}
-
 TopModule SocTop(const RtlProject& machine, const SocStreams& streams, int split) {
   TopModule top;
   top.name = kTopName;
@@ -103,44 +104,44 @@ TopModule SocTop(const RtlProject& machine, const SocStreams& streams, int split
       {"from",
        {{true, out_count, "tvalid"}, {true, out_count, "tready"}, {true, 8 * out_bytes, "tdata"}}}};
 
+  constexpr const char* kStreamSignals[] = {"tvalid", "tready", "tdata"};
   Instance inner = {.module = machine.top, .name = "machine"};
-  const auto connect = [&](const std::string& bus, const std::string& wires, int number, int first,
-                           int bytes) {
-    const bool alone = wires.starts_with("to") ? in_count == 1 : out_count == 1;
-    for (const char* const name : {"tvalid", "tready"}) {
-      inner.connections.emplace_back(
-          fmt::format("{}_{}", bus, name),
-          fmt::format("{}_{}{}", wires, name, alone ? "" : fmt::format("[{}]", number)));
-    }
-    inner.connections.emplace_back(bus + "_tdata", Bytes(wires + "_tdata", first, bytes));
+  // The wires of one direction, and how much of them is connected.
+  struct Side {
+    const char* wires;
+    int streams;
+    int number = 0, bytes = 0;
   };
-  int number = 0, first = 0, out_number = 0, out_first = 0;
+  Side to{"to", in_count}, from{"from", out_count};
   for (const Bus& bus : streams.machine) {
     const int bytes = FindSignal(bus, "tdata")->bits / 8;
-    if (!FindSignal(bus, "tvalid")->output) {
-      connect(bus.name, "to", number++, first, bytes);
-      first += bytes;
-    } else if (split == 0) {
-      connect(bus.name, "from", out_number++, out_first, bytes);
-      out_first += bytes;
-    } else {
+    const bool out = FindSignal(bus, "tvalid")->output;
+    if (out && split > 0) {
       top.wires.push_back(
           {"whole", {{true, 1, "tvalid"}, {true, 1, "tready"}, {true, 8 * bytes, "tdata"}}});
-      top.wires.push_back({"part", {{true, 8 * bytes, "tdata"}}});
-      for (const char* const name : {"tvalid", "tready", "tdata"})
-        inner.connections.emplace_back(fmt::format("{}_{}", bus.name, name),
-                                       fmt::format("whole_{}", name));
-      Instance parts = {
-          .module = "kiln_stream_split",
-          .name = "parts",
-          .parameters = {{"BEAT_BYTES", std::to_string(bytes)}, {"STREAMS", std::to_string(split)}},
-          .connections = {{"out_tvalid", "from_tvalid"},
-                          {"out_tready", "from_tready"},
-                          {"out_tdata", "part_tdata"}}};
-      for (const char* const name : {"tvalid", "tready", "tdata"})
-        parts.connections.emplace_back(fmt::format("in_{}", name), fmt::format("whole_{}", name));
+      Instance parts = {.module = "kiln_stream_split",
+                        .name = "parts",
+                        .parameters = {{"BEAT_BYTES", std::to_string(bytes)},
+                                       {"STREAMS", std::to_string(split)}}};
+      for (const char* const name : kStreamSignals) {
+        const std::string whole = fmt::format("whole_{}", name);
+        inner.connections.emplace_back(fmt::format("{}_{}", bus.name, name), whole);
+        parts.connections.emplace_back(fmt::format("in_{}", name), whole);
+        parts.connections.emplace_back(fmt::format("out_{}", name), fmt::format("from_{}", name));
+      }
       top.instances.push_back(std::move(parts));
+      continue;
     }
+    Side& side = out ? from : to;
+    const std::string index = side.streams == 1 ? "" : fmt::format("[{}]", side.number);
+    const std::string data = fmt::format("[{}:{}]", 8 * (side.bytes + bytes) - 1, 8 * side.bytes);
+    for (const char* const name : kStreamSignals) {
+      inner.connections.emplace_back(fmt::format("{}_{}", bus.name, name),
+                                     fmt::format("{}_{}{}", side.wires, name,
+                                                 std::string_view(name) == "tdata" ? data : index));
+    }
+    ++side.number;
+    side.bytes += bytes;
   }
   for (const Bus& slave : streams.slaves) {
     for (const Signal& signal : slave.signals)
@@ -153,24 +154,19 @@ TopModule SocTop(const RtlProject& machine, const SocStreams& streams, int split
   top.instances.push_back(std::move(inner));
 
   std::vector<std::string> beats;
-  for (const auto* const list : {&streams.in, &streams.out}) {
-    for (const SocStream& stream : *list) beats.push_back(fmt::format("32'd{}", stream.bytes));
-  }
+  for (const SocStream& stream : streams.all())
+    beats.push_back(fmt::format("32'd{}", stream.bytes));
   std::ranges::reverse(beats);
-  Instance adapter = {.module = "kiln_stream_memory",
-                      .name = "adapter",
-                      .parameters = {{"STREAMS_IN", std::to_string(in_count)},
-                                     {"STREAMS_OUT", std::to_string(out_count)},
-                                     {"BEAT_BYTES", fmt::format("{{{}}}", fmt::join(beats, ", "))},
-                                     {"TO_BYTES", std::to_string(in_bytes)},
-                                     {"FROM_BYTES", std::to_string(out_bytes)},
-                                     {"ADDRESS_BITS", std::to_string(kSocAddressBits)},
-                                     {"DATA_BYTES", std::to_string(kSocPortBytes)}}};
-  if (split > 0) {
-    adapter.connections.emplace_back("from_tdata", fmt::format("{{{}{{part_tdata}}}}", split));
-    top.wires[1].signals.pop_back();
-  }
-  top.instances.push_back(std::move(adapter));
+  top.instances.push_back(
+      {.module = "kiln_stream_memory",
+       .name = "adapter",
+       .parameters = {{"STREAMS_IN", std::to_string(in_count)},
+                      {"STREAMS_OUT", std::to_string(out_count)},
+                      {"BEAT_BYTES", fmt::format("{{{}}}", fmt::join(beats, ", "))},
+                      {"TO_BYTES", std::to_string(in_bytes)},
+                      {"FROM_BYTES", std::to_string(out_bytes)},
+                      {"ADDRESS_BITS", std::to_string(kSocAddressBits)},
+                      {"DATA_BYTES", std::to_string(kSocPortBytes)}}});
   return top;
 }
 
@@ -215,11 +211,11 @@ SampleRun InMemory(const SampleRun& streams, const SampleLayout& layout) {
   return run;
 }
 
-// Returns whether a file of the machine's project belongs to its simulation, its sample or its
-// program rather than to the design.
-bool IsOfMachineOnly(const std::string& name) {
-  return !name.starts_with(std::string(kContentsFolder) + "/") && name != "design.yaml" &&
-         name != "program.txt" && name != "pipeline.txt";
+// Returns whether a file of the machine's project describes the design, rather than its simulation,
+// its sample or what is sent to it.
+bool IsOfDesign(const std::string& name) {
+  return name.starts_with(fmt::format("{}/", kContentsFolder)) || name == "design.yaml" ||
+         name == "program.txt" || name == "pipeline.txt";
 }
 
 DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
@@ -228,14 +224,12 @@ DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
   DesignGuide guide = machine;
   std::string rows;
   size_t number = 0;
-  for (const auto* const list : {&streams.in, &streams.out}) {
-    for (const SocStream& stream : *list) {
-      const uint32_t at = FindRegister(map, SocAddressName(stream.name)).address;
-      rows += fmt::format("| `{}` | {} | 0x{:03x}, 0x{:03x} | 0x{:03x} | 0x{:x} | {} |\n",
-                          stream.name, stream.bytes, at, at + 4, at + 8, layout.words[2 * number],
-                          layout.words[2 * number + 1]);
-      ++number;
-    }
+  for (const SocStream& stream : streams.all()) {
+    const uint32_t at = FindRegister(map, SocAddressName(stream.name)).address;
+    rows += fmt::format("   | `{}` | {} | 0x{:03x}, 0x{:03x} | 0x{:03x} | 0x{:x} | {} |\n",
+                        stream.name, stream.bytes, at, at + 4, at + 8, layout.words[2 * number],
+                        layout.words[2 * number + 1]);
+    ++number;
   }
   guide.start = fmt::format(
       "This is the machine of the folder above behind memory: software needs no DMA controller. "
@@ -249,16 +243,7 @@ DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
       "4. Read the beats of the streams out of memory.\n\n{}"
       "What the beats of the streams mean is in the README of the folder above. "
       "`driver/kiln_registers.h`\nlists all registers and counters.",
-      [&] {
-        std::string indented;
-        for (size_t from = 0; from < rows.size();) {
-          const size_t end = rows.find('\n', from) + 1;
-          indented += "   " + rows.substr(from, end - from);
-          from = end;
-        }
-        return indented;
-      }(),
-      FindRegister(map, "CONTROL").address, FindRegister(map, "STATUS").address,
+      rows, FindRegister(map, "CONTROL").address, FindRegister(map, "STATUS").address,
       split > 0 ? "The machine's one stream out is stored as several: the last byte of a beat is "
                   "the number of its\nstream.\n\n"
                 : "");
@@ -266,7 +251,7 @@ DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
   guide.inputs.clear();
   guide.outputs.clear();
   guide.sample = has_sample ? "The sample is the one of the folder above." : "";
-  std::erase_if(guide.files, [](const auto& file) { return IsOfMachineOnly(file.first); });
+  std::erase_if(guide.files, [](const auto& file) { return !IsOfDesign(file.first); });
   guide.figures =
       "The figures in the README of the folder above are of the machine without readers and "
       "writers.\nHere all streams together move at most 16 bytes a cycle, and an area needs a "
@@ -354,7 +339,7 @@ void AddSoc(const StreamSample& sample, int split, RtlProject* project) {
                    "kiln_simulate_options.h",  "kiln_simulate_sample.h", "kiln_simulate_session.h",
                    "kiln_simulate_wave.h"};
   for (const auto& file : project->others) {
-    if (!IsOfMachineOnly(file.first)) soc.others.push_back(file);
+    if (IsOfDesign(file.first)) soc.others.push_back(file);
   }
   const RegisterMap map = StreamRegisters(NamesOf(streams.in), NamesOf(streams.out));
   std::vector<std::string> addresses, counters;
@@ -365,9 +350,7 @@ void AddSoc(const StreamSample& sample, int split, RtlProject* project) {
   for (const CounterRegister& counter : map.counters)
     counters.push_back(fmt::format("{{\"{}\", {}u}}", counter.name, counter.address));
   int most_bytes = 0;
-  for (const auto* const list : {&streams.in, &streams.out}) {
-    for (const SocStream& stream : *list) most_bytes = std::max(most_bytes, stream.bytes);
-  }
+  for (const SocStream& stream : streams.all()) most_bytes = std::max(most_bytes, stream.bytes);
   std::string idle;
   for (const Bus& slave : streams.slaves) {
     for (const Signal& signal : slave.signals) {
