@@ -4,10 +4,10 @@
 //   requests   parts of PART_BEATS beats (the last one may be shorter). A part is requested only
 //              when there is room for it, so axi_rready is always high while data are due: a stream
 //              that stalls does not hold up a bus that it shares.
-//   rate       a beat per cycle if BEAT_BYTES <= DATA_BYTES, the address is a multiple of DATA_BYTES,
-//              and the memory delivers DATA_BYTES bytes a cycle with a latency of at most PARTS - 1
-//              parts; else as many as the beats of the memory allow (a part at another address takes
-//              one more)
+//   rate       a beat per cycle if BEAT_BYTES <= DATA_BYTES, the address is a multiple of
+//              DATA_BYTES, and the memory delivers DATA_BYTES bytes a cycle with a latency of at
+//              most PARTS - 1 parts; else as many as the beats of the memory allow (a part at
+//              another address takes one more)
 //   busy       from the cycle after start until the last beat has been accepted
 //   fault      sticky: a response was SLVERR or DECERR; its beats are sent nevertheless
 module kiln_axi_stream_reader #(
@@ -51,7 +51,7 @@ module kiln_axi_stream_reader #(
   // ---- Requests: the next one is worked out in the cycle before it is offered.
   logic [COUNT_BITS-1:0] rest;  // beats that are not yet in a request
   logic [ADDRESS_BITS-1:0] next_address;
-  logic [HELD_BITS-1:0] held;  // parts in requests that have not yet left the queue of parts
+  logic [HELD_BITS-1:0] held;  // parts between their request and the end of the queue of parts
   logic request_valid, request_ready, makes_request, whole_part, part_leaves;
   logic [ADDRESS_BITS-1:0] request_address;
   logic [BYTES_BITS-1:0] request_bytes;

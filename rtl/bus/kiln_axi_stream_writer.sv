@@ -2,11 +2,11 @@
 //   start      a pulse while !busy: takes `beat_count` beats of BEAT_BYTES bytes each and stores
 //              the first one from `address` on, which may be any byte address. The count may be 0.
 //              Without a start the stream stalls.
-//   requests   parts of PART_BEATS beats (the last one may be shorter), each of which is written
-//              when all of its beats have come: a stream that stalls does not hold up a bus that it
-//              shares
-//   rate       a beat per cycle if BEAT_BYTES <= DATA_BYTES, the address is a multiple of DATA_BYTES,
-//              and the memory takes DATA_BYTES bytes a cycle and answers within OUTSTANDING parts;
+//   requests   parts of PART_BEATS beats (the last one may be shorter). A part is written when all
+//              of its beats have come, so a stream that stalls does not hold up a bus that it shares
+//   rate       a beat per cycle if BEAT_BYTES <= DATA_BYTES, the address is a multiple of
+//              DATA_BYTES, and the memory takes DATA_BYTES bytes a cycle and answers within
+//              OUTSTANDING parts;
 //              else as many as the beats of the memory allow (a part at another address takes one
 //              more)
 //   busy       from the cycle after start until the last part is in memory

@@ -3,8 +3,8 @@
 // Streams are numbered; those into the machine come first.
 //   start      a pulse: readers and writers take `addresses` and `beat_counts`
 //   busy       of each reader and writer; a run ends when all are idle
-//   faults     of each; the first run that ends with one, and all after it, end with ERROR 1. A run
-//              after whose end the machine offers a beat that no writer was told to take has ERROR 2.
+//   faults     of each; the first run that ends with one, and all after it, end with ERROR 1. If
+//              the machine offers a beat after the end of a run, the run has ERROR 2.
 //   valids, readys   the handshakes of the streams, for the counters
 //   irq        high from the end of a run until the next one starts
 // While a run is in progress no register can be written.

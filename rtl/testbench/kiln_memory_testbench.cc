@@ -72,7 +72,8 @@ class Bench {
   }
 
   // Writes the words to the registers of a run, starts it, and waits for its end for at most
-  // `limit` cycles. Returns whether it has ended; false, too, if an earlier run has not.
+  // `limit` cycles. Returns whether it has ended. If an earlier run is still in progress, starts
+  // nothing and returns false.
   bool Run(const std::vector<uint64_t>& words, uint64_t limit) {
     for (size_t i = 0; i < words.size(); ++i) {
       for (uint32_t half = 0; half < kiln_design::kProgram[i].words; ++half) {

@@ -164,7 +164,7 @@ TEST_F(EmittedDesigns, VerifyShowsThatTheLevelsAgree) {
   EXPECT_EQ(found["host_kernels"].size(), 0u);
 }
 
-// The folder of `kiln verify` is that of `kiln compile`, and make finds its simulation up to date.
+// `kiln verify` writes the same folder as `kiln compile`, and make finds its simulation up to date.
 TEST_F(EmittedDesigns, VerifyKeepsTheWholeFolder) {
   ASSERT_EQ(CallOnNet("compile", {"--random", "1", "--emit", Path("compiled")}).code, kExitOk);
   const Outcome verified = VerifyNet({"--random", "1", "--emit", Path("design")});

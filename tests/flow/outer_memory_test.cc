@@ -50,7 +50,7 @@ TEST(OuterMemory, CyclesAreWhole) {
   EXPECT_EQ(MemoryAtClock(*ParseOuterMemory("1GB/s,0ns"), 500).latency_cycles, 1);
 }
 
-// ExampleReport: 4,000 cycles, of which conv takes 2,500.
+// ExampleReport has 4,000 cycles; conv takes 2,500 of them.
 RunReport ReportWithTraffic() {
   RunReport report = ExampleReport();
   report.traffic = Traffic::For({{.name = "reads", .bytes_per_cycle = 8},

@@ -283,7 +283,7 @@ TEST_F(RtlProjectFolder, HoldsSeveralProjects) {
   EXPECT_THAT(ProjectsIn(Design()), testing::ElementsAre(Design()));
   for (const char* file : {"README.md", "part0/top.sv"}) EXPECT_FALSE(Has(file)) << file;
 
-  // And back, over files of somebody only in a folder that Kiln has not filled.
+  // And back. Somebody's files are an error only in a folder that Kiln has not filled.
   write({"part0", "part2"});
   EXPECT_FALSE(Has("top.sv"));
   fs::create_directories(Design() / "part3");

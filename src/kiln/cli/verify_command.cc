@@ -117,8 +117,8 @@ class VerifyCommand final : public Command {
   }
 
  private:
-  // Adds the simulation to the emitted folder, so that `make sim` does not build it again. A
-  // netlist's simulation is not that of the folder's sources.
+  // Adds the simulation to the emitted folder, so that `make sim` does not build it again. The
+  // simulation of a netlist is not added, because make builds the folder's sources.
   Status AddSimulation(const FlowProgress& progress) const {
     if (folder_.empty() || rtl_.netlist) return OkStatus();
     for (const std::filesystem::path& folder : hardware::ProjectsIn(folder_)) {

@@ -105,8 +105,8 @@ class DataSet {
   ImageLayout layout() const { return layout_; }
   ElementType element() const { return element_; }  // in this machine's byte order
 
-  // Returns image i as stored. 0 <= i < size(). Errors: of a folder, a file that is no image, and
-  // other errors of reading it.
+  // Returns image i as stored. 0 <= i < size(). Errors occur for folders only: the file
+  // cannot be read, or is not an image.
   StatusOr<StoredImage> Load(int64_t i) const;
   // Returns the name of image i for messages: its file in a folder, else the set's.
   std::string NameOf(int64_t i) const;

@@ -1,5 +1,5 @@
-// Writes the IP-XACT component of an emitted folder. The order of elements is that of the schema of
-// IEEE 1685-2014 (component.xsd and the files that it includes).
+// Writes the IP-XACT component of an emitted folder. Elements are in the order that the schema
+// of IEEE 1685-2014 demands (component.xsd and the files that it includes).
 
 #include <algorithm>
 #include <cctype>

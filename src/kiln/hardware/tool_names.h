@@ -32,8 +32,8 @@ Status CheckToolPath(const std::filesystem::path& path, std::string_view place);
 // The characters of a plain name, at most.
 inline constexpr size_t kMostPlainName = 64;
 
-// Returns the first kMostPlainName characters of `name`, with '_' for every character that identifiers cannot
-// have.
+// Returns the first kMostPlainName characters of `name`, with '_' for every character that
+// identifiers cannot have.
 std::string PlainName(std::string_view name);
 
 }  // namespace kiln::hardware

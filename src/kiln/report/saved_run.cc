@@ -71,7 +71,7 @@ class RunReader {
     run->mhz = number("at_mhz");
     run->estimated = Truth(performance, "cycles_estimated", "performance.cycles_estimated");
     run->clock_confirmed = Truth(performance, "clock_confirmed", "performance.clock_confirmed");
-    // Reports of before have no memory to be bounded by.
+    // Older reports lack this key, because no memory bounded their runs.
     run->bounded =
         performance.contains("bounded") && Truth(performance, "bounded", "performance.bounded");
   }
