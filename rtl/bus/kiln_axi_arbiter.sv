@@ -8,7 +8,8 @@
 //              it, if it is granted: the memory's latency grows by 1. Read data and responses pass
 //              in the same cycle.
 //   grants     round robin, address by address. Write data follow in the order of the addresses, as
-//              AXI4 requires; a master with late data delays those after it.
+//              AXI4 requires; a master with late data delays those after it. The data of a master
+//              that offers the next address with its first beat pause for a cycle between bursts.
 //   stalls     a master that does not accept its read data stalls the others, so a master that
 //              waits for another one must not share its bus
 //   readys     port_arready and port_awready depend on the valids of all masters in the same cycle;

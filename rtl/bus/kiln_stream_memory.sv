@@ -1,6 +1,7 @@
 // Puts a machine with AXI4-Streams behind memory: reads what goes into its streams from memory,
 // stores what comes out, and is controlled by registers (kiln_stream_control). All streams share
-// one AXI4 master, on which stream i has the ID i; streams into the machine come first.
+// one AXI4 master, on which stream i has the ID i; streams into the machine come first. A burst of
+// writes takes one cycle more than its beats (kiln_axi_arbiter).
 //   BEAT_BYTES   bytes of a beat of each stream, 32 bits each, stream 0 lowest
 //   to_*, from_*  the streams into the machine and out of it: one bit of tvalid and tready each,
 //                and the data of all of them, stream after stream, the first one lowest

@@ -192,6 +192,9 @@ TEST(AxiStreamMemory, RateWithoutStalls) {
   EXPECT_EQ((Write<Vstream_writer_16_4, 16, 4>(runs, 0, 1)), std::vector<uint64_t>{800});
   const std::vector<Transfer> wide = {{64, 400}};
   EXPECT_EQ((Read<Vstream_reader_8_64, 8, 64>(wide, 0, 1)), std::vector<uint64_t>{8 * 399 + 1});
+  // Two parts are taken before the memory has them.
+  EXPECT_NEAR((Write<Vstream_writer_16_24, 16, 24>(wide, 0, 1)).front(), 400 * 24 / 16, 2 * 3);
+  EXPECT_NEAR((Write<Vstream_writer_8_64, 8, 64>(wide, 0, 1)).front(), 400 * 64 / 8, 3 * 8);
 }
 
 // An error response is a fault until the reset; the run ends nevertheless.

@@ -1,0 +1,292 @@
+// Runs kiln_stream_memory as software does, with two streams in and two out, of beats of different
+// widths: the beats of runs at any address, with stalls on every channel and stream and behind a
+// DRAM, against a byte array; the counters against the handshakes; errors of the bus; and the rate.
+// Also tests kiln_stream_split.
+#include <algorithm>
+#include <array>
+
+#include "Vstream_memory.h"
+#include "Vstream_split.h"
+#include "rtl/testbench/kiln_axi_lite.h"
+#include "rtl/testbench/kiln_axi_memory.h"
+#include "tests/rtl/support.h"
+
+namespace kiln::rtl {
+namespace {
+
+using testbench::AxiMemory;
+using testbench::AxiReadPort;
+using testbench::AxiTiming;
+using testbench::AxiWritePort;
+
+constexpr uint32_t kControl = 0x008, kStatus = 0x00c, kError = 0x010, kErrorStream = 0x014,
+                   kCycles = 0x018;
+constexpr size_t kIn = 2, kStreams = 4;
+constexpr std::array<size_t, kStreams> kBeatBytes = {8, 3, 24, 5};  // as in CMakeLists.txt
+constexpr std::array<size_t, kStreams> kFirstByte = {0, 8, 0, 24};  // in to_tdata and from_tdata
+constexpr size_t kFromBytes = 29, kDataBytes = 16;
+constexpr uint64_t kRegion = 1 << 14;  // bytes of the memory for each stream
+
+struct Place {
+  uint64_t address = 0;
+  uint32_t beats = 0;
+};
+using Places = std::array<Place, kStreams>;
+
+// A machine that takes and offers the beats of a run, behind the module under test and its memory.
+class Machine {
+ public:
+  Machine(const AxiTiming& timing, double stall, uint64_t seed)
+      : memory_(kRegion * kStreams, timing),
+        reads_(&memory_, kDataBytes, seed),
+        writes_(&memory_, kDataBytes, seed + 1),
+        random_(seed),
+        model_(seed) {
+    for (uint8_t& byte : memory_.bytes()) byte = static_cast<uint8_t>(random_());
+    for (uint64_t s = 0; s < kStreams; ++s) stalls_.emplace_back(seed + 2 + s, stall);
+    testbench::AxiLiteIdle(*model_);
+    model_->memory_arready = model_->memory_awready = model_->memory_wready = 0;
+    model_->memory_rvalid = model_->memory_bvalid = 0;
+    model_->to_tready = model_->from_tvalid = 0;
+    model_.Reset();
+    model_.Step();
+  }
+
+  AxiMemory& memory() { return memory_; }
+  uint32_t Read(uint32_t address) {
+    bool error = false;
+    const uint32_t value =
+        testbench::AxiLiteRead(*model_, address, [&] { Settle(); }, [&] { Edge(); }, &error);
+    EXPECT_FALSE(error) << address;
+    return value;
+  }
+  void Write(uint32_t address, uint32_t data) {
+    EXPECT_TRUE(
+        testbench::AxiLiteWrite(*model_, address, data, [&] { Settle(); }, [&] { Edge(); }))
+        << address;
+  }
+
+  // Performs a run and compares what the streams and the memory got. Returns the cycles of the run.
+  uint64_t Run(const Places& places) {
+    places_ = places;
+    moved_ = stalled_ = {};
+    expected_ = memory_.bytes();
+    for (uint32_t s = 0; s < kStreams; ++s) {
+      Write(0x100 + 16 * s, static_cast<uint32_t>(places[s].address));
+      Write(0x104 + 16 * s, static_cast<uint32_t>(places[s].address >> 32));
+      Write(0x108 + 16 * s, places[s].beats);
+    }
+    Write(kControl, 1);
+    offers_ = true;  // only now, since the counters hold what happens within the run
+    for (uint64_t cycle = 0; !model_->irq; ++cycle) {
+      if (cycle == 200'000) {
+        ADD_FAILURE() << "the run does not end";
+        return 0;
+      }
+      Settle();
+      Edge();
+    }
+    offers_ = false;
+    for (size_t s = 0; s < kStreams; ++s) EXPECT_EQ(moved_[s], places[s].beats) << "stream " << s;
+    return Read(kCycles);
+  }
+  void ExpectMemory() { EXPECT_TRUE(memory_.bytes() == expected_); }
+  // Compares the counters of the last run with its handshakes.
+  void ExpectCounters() {
+    for (uint32_t s = 0; s < kStreams; ++s) {
+      EXPECT_EQ(Read(0x400 + 8 * s), moved_[s]) << "beats of stream " << s;
+      EXPECT_EQ(Read(0x404 + 8 * s), stalled_[s]) << "stalls of stream " << s;
+    }
+  }
+
+ private:
+  void Settle() {
+    uint32_t ready = 0, valid = 0;
+    for (size_t s = 0; s < kIn; ++s) ready |= uint32_t{chosen_[s]} << s;
+    std::vector<uint8_t> from(kFromBytes);
+    for (size_t s = kIn; s < kStreams; ++s) {
+      if (!chosen_[s]) continue;
+      valid |= uint32_t{1} << (s - kIn);
+      std::ranges::copy(beats_[s], from.begin() + static_cast<ptrdiff_t>(kFirstByte[s]));
+    }
+    model_->to_tready = static_cast<uint8_t>(ready);
+    model_->from_tvalid = static_cast<uint8_t>(valid);
+    SetBytes(model_->from_tdata, from);
+    KILN_AXI_DRIVE_READ_ID(*model_, memory, reads_);
+    KILN_AXI_DRIVE_WRITE_ID(*model_, memory, writes_);
+    model_.Settle();
+  }
+
+  // Ends the cycle, and decides what the machine takes and offers in the next one.
+  void Edge() {
+    const std::vector<uint8_t> to = GetBytes(model_->to_tdata, kFirstByte[kIn - 1] + 3);
+    for (size_t s = 0; s < kStreams; ++s) {
+      const bool in = s < kIn;
+      const size_t bit = in ? s : s - kIn;
+      const bool valid = (in ? model_->to_tvalid : model_->from_tvalid) >> bit & 1;
+      const bool ready = (in ? model_->to_tready : model_->from_tready) >> bit & 1;
+      if (valid && !ready) ++stalled_[s];
+      if (valid && ready) Move(s, to);
+      if (in) {
+        chosen_[s] = !stalls_[s].Next();
+      } else if (offers_ && !chosen_[s] && moved_[s] < places_[s].beats && !stalls_[s].Next()) {
+        chosen_[s] = true;  // and stays on offer until it is taken
+        beats_[s].resize(kBeatBytes[s]);
+        for (uint8_t& byte : beats_[s]) byte = static_cast<uint8_t>(random_());
+      }
+    }
+    KILN_AXI_SAMPLE_READ_ID(*model_, memory, reads_);
+    KILN_AXI_SAMPLE_WRITE_ID(*model_, memory, writes_);
+    model_.Step();
+  }
+
+  void Move(size_t s, const std::vector<uint8_t>& to) {
+    const auto place = expected_.begin() +
+                       static_cast<ptrdiff_t>(places_[s].address + moved_[s] * kBeatBytes[s]);
+    ++moved_[s];
+    if (s < kIn) {
+      const auto beat = to.begin() + static_cast<ptrdiff_t>(kFirstByte[s]);
+      EXPECT_TRUE(std::equal(place, place + static_cast<ptrdiff_t>(kBeatBytes[s]), beat))
+          << "beat " << moved_[s] - 1 << " of stream " << s;
+    } else {
+      std::ranges::copy(beats_[s], place);
+      chosen_[s] = false;
+    }
+  }
+
+  AxiMemory memory_;
+  AxiReadPort reads_;
+  AxiWritePort writes_;
+  Random random_;
+  std::vector<Stalls> stalls_;
+  Simulation<Vstream_memory> model_;
+  Places places_{};
+  bool offers_ = false;
+  std::vector<uint8_t> expected_;                       // of the memory after the run
+  std::array<bool, kStreams> chosen_{};                 // ready, or with a beat on offer
+  std::array<std::vector<uint8_t>, kStreams> beats_{};  // on offer
+  std::array<uint64_t, kStreams> moved_{}, stalled_{};
+};
+
+// Places of a run at any address of each stream's region, of no beats or many.
+Places RandomPlaces(Random& random) {
+  Places places;
+  for (size_t s = 0; s < kStreams; ++s) {
+    const uint64_t beats = random.Below(4) == 0 ? random.Below(3) : random.Below(300);
+    places[s].beats = static_cast<uint32_t>(beats);
+    places[s].address = s * kRegion + random.Below(kRegion - beats * kBeatBytes[s]);
+  }
+  return places;
+}
+
+void Exercise(const AxiTiming& timing, double stall, uint64_t seed) {
+  Machine machine(timing, stall, seed);
+  Random random(seed);
+  for (int run = 0; run < 8; ++run) {
+    machine.Run(RandomPlaces(random));
+    machine.ExpectMemory();
+    machine.ExpectCounters();
+    EXPECT_EQ(machine.Read(kStatus), 2);
+    EXPECT_EQ(machine.Read(kError), 0);
+  }
+}
+
+TEST(StreamMemory, RunsAtAnyAddress) {
+  for (const double stall : {0.0, 0.3, 0.8}) {
+    AxiTiming timing;
+    timing.latency = 9;
+    timing.stall_ar = timing.stall_r = timing.stall_aw = timing.stall_w = timing.stall_b = stall;
+    for (uint64_t seed = 1; seed <= 3; ++seed) Exercise(timing, stall, seed);
+  }
+}
+
+TEST(StreamMemory, RunsBehindADram) {
+  AxiTiming timing;
+  timing.latency = 60;
+  timing.bytes_per_cycle = 8;
+  timing.row_miss = 30;
+  Exercise(timing, 0.2, 4);
+}
+
+// A beat of 8 bytes per cycle goes in, as 64 bytes take at most five beats of the bus. Parts of 48
+// bytes go out: three beats of the bus, or four at an odd address, and the cycle in which the
+// arbiter has granted a burst and has none of its data.
+TEST(StreamMemory, RateOfTheBus) {
+  for (const uint64_t offset : {0u, 1u, 33u, 63u}) {
+    AxiTiming timing;
+    timing.latency = 20;
+    Machine machine(timing, 0, 1);
+    const uint64_t in = machine.Run({{{offset, 1000}, {kRegion, 0}, {2 * kRegion, 0}, {0, 0}}});
+    EXPECT_GE(in, 1000);
+    EXPECT_LE(in, 1000 + 40);
+    const uint64_t out =
+        machine.Run({{{0, 0}, {0, 0}, {2 * kRegion + offset, 600}, {3 * kRegion, 0}}});
+    const uint64_t part = offset % kDataBytes == 0 ? 4 : 5;
+    EXPECT_GE(out, 300 * part);
+    EXPECT_LE(out, 300 * part + 40);
+  }
+}
+
+// An error response ends the run with an error that names the stream, and is kept until the reset.
+TEST(StreamMemory, ErrorsOfTheBusNameTheirStream) {
+  for (const uint32_t stream : {0u, 1u, 2u, 3u}) {
+    AxiTiming timing;
+    timing.latency = 9;
+    Machine machine(timing, 0.3, stream + 1);
+    Places places;
+    for (size_t s = 0; s < kStreams; ++s) places[s] = {s * kRegion + 64, 40};
+    machine.Run(places);
+    EXPECT_EQ(machine.Read(kError), 0);
+    machine.memory().Poison(stream * kRegion + 128, 1);
+    machine.Run(places);
+    EXPECT_EQ(machine.Read(kStatus), 2);
+    EXPECT_EQ(machine.Read(kError), 1);
+    EXPECT_EQ(machine.Read(kErrorStream), stream);
+  }
+}
+
+// Beats of three streams in random order; the last byte of a beat is its stream. A stream that
+// stalls stalls the beats behind it, so that the order of all beats stays.
+TEST(StreamSplit, GivesEachBeatToItsStream) {
+  constexpr uint64_t kOut = 3, kBytes = 4;
+  for (const double stall : {0.0, 0.5}) {
+    Simulation<Vstream_split> split(1);
+    Random random(2);
+    Stalls offers(3, stall);
+    std::vector<Stalls> stalls;
+    for (uint64_t s = 0; s < kOut; ++s) stalls.emplace_back(4 + s, stall);
+    split->in_tvalid = split->out_tready = 0;
+    split.Reset();
+    std::vector<uint8_t> beat;
+    int taken = 0;
+    for (int cycle = 0; taken < 1000 && cycle < 100'000; ++cycle) {
+      if (beat.empty() && !offers.Next()) {
+        for (uint64_t i = 0; i + 1 < kBytes; ++i) beat.push_back(static_cast<uint8_t>(random()));
+        beat.push_back(static_cast<uint8_t>(random.Below(kOut)));
+      }
+      uint32_t ready = 0;
+      for (uint32_t s = 0; s < kOut; ++s) ready |= uint32_t{!stalls[s].Next()} << s;
+      split->in_tvalid = !beat.empty();
+      if (!beat.empty()) SetBytes(split->in_tdata, beat);
+      split->out_tready = static_cast<uint8_t>(ready);
+      split.Settle();
+      const uint32_t stream = beat.empty() ? 0 : beat.back();
+      EXPECT_EQ(split->out_tvalid, beat.empty() ? 0 : 1 << stream);
+      if (!beat.empty()) {
+        EXPECT_EQ(split->in_tready, ready >> stream & 1);
+        const std::vector<uint8_t> out = GetBytes(split->out_tdata, kOut * kBytes);
+        EXPECT_TRUE(std::equal(beat.begin(), beat.end(),
+                               out.begin() + static_cast<ptrdiff_t>(stream * kBytes)));
+        if (split->in_tready) {
+          beat.clear();
+          ++taken;
+        }
+      }
+      split.Step();
+    }
+    EXPECT_EQ(taken, 1000);
+  }
+}
+
+}  // namespace
+}  // namespace kiln::rtl
