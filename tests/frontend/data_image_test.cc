@@ -76,6 +76,26 @@ TEST_F(ImageFiles, TakeTheChannelsOfTheNetwork) {
 TEST_F(ImageFiles, NameWhatIsNotRead) {
   EXPECT_EQ(ErrorOf(Picture("cmyk.jpg")),
             Picture("cmyk.jpg").string() + ": is a JPEG file of CMYK colours; save it as RGB");
+  // The frame header of a JPEG (ITU-T T.81, B.2.2): length, precision, lines, samples per line, and
+  // the number of components with three bytes each. A scan header (B.2.3): length, and the number
+  // of components with two bytes each. The last component is taken out of both.
+  std::string two = *ReadFile(Picture("colour.jpg"));
+  const size_t frame = two.find("\xff\xc0");
+  ASSERT_NE(frame, std::string::npos);
+  ASSERT_EQ(two[frame + 9], 3);
+  two[frame + 3] = 14;
+  two[frame + 9] = 2;
+  two.erase(frame + 16, 3);
+  const size_t scan = two.find("\xff\xda");
+  ASSERT_NE(scan, std::string::npos);
+  ASSERT_EQ(two[scan + 4], 3);
+  two[scan + 3] = 10;
+  two[scan + 4] = 2;
+  two.erase(scan + 9, 2);
+  const fs::path file = Write("two.jpg", two);
+  EXPECT_EQ(ErrorOf(file), file.string() +
+                               ": is a JPEG file of neither one nor three colour components; "
+                               "save it as RGB");
   for (const char* name : {"colour.jpg", "progressive.jpg", "colour.png"}) {
     const std::string bytes = *ReadFile(Picture(name));
     for (const size_t size : {bytes.size() - 40, bytes.size() / 2, size_t{24}}) {

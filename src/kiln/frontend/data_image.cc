@@ -106,7 +106,9 @@ bool RunJpeg(JpegDecoder* decoder, Decoding* image) {
                image->file.size());
   jpeg_read_header(&info, TRUE);
   if (info.num_components != 1 && info.num_components != 3) {
-    image->fault = "is a JPEG file of CMYK colours";
+    image->fault = info.num_components == 4
+                       ? "is a JPEG file of CMYK colours"
+                       : "is a JPEG file of neither one nor three colour components";
     image->remedy = "save it as RGB";
     return false;
   }

@@ -61,8 +61,8 @@ class Machine {
     return value;
   }
   void Write(uint32_t address, uint32_t data) {
-    EXPECT_TRUE(
-        testbench::AxiLiteWrite(*model_, address, data, [&] { Settle(); }, [&] { Edge(); }))
+    EXPECT_TRUE(testbench::AxiLiteWrite(
+        *model_, address, data, [&] { Settle(); }, [&] { Edge(); }))
         << address;
   }
 
@@ -141,8 +141,8 @@ class Machine {
   }
 
   void Move(size_t s, const std::vector<uint8_t>& to) {
-    const auto place = expected_.begin() +
-                       static_cast<ptrdiff_t>(places_[s].address + moved_[s] * kBeatBytes[s]);
+    const auto place =
+        expected_.begin() + static_cast<ptrdiff_t>(places_[s].address + moved_[s] * kBeatBytes[s]);
     ++moved_[s];
     if (s < kIn) {
       const auto beat = to.begin() + static_cast<ptrdiff_t>(kFirstByte[s]);
