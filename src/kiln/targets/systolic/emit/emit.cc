@@ -152,9 +152,9 @@ StatusOr<hardware::RtlProject> MachineProject(const Config& config) {
   SetTop(TopOf(config), &project);
   project.testbench = {"kiln_systolic_testbench.cc", "kiln_systolic_bench.h",
                        "kiln_systolic_registers.h",  "kiln_axi_lite.h",
-                       "kiln_axi_memory.h",          "kiln_simulate_options.h",
-                       "kiln_simulate_sample.h",     "kiln_simulate_session.h",
-                       "kiln_simulate_wave.h"};
+                       "kiln_axi_memory.h",          "kiln_memory_timing.h",
+                       "kiln_simulate_options.h",    "kiln_simulate_sample.h",
+                       "kiln_simulate_session.h",    "kiln_simulate_wave.h"};
   project.others = {{"design.yaml", PrintConfig(config)}, {"design.h", DesignHeader(config)}};
   return project;
 }
