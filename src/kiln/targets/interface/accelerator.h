@@ -55,7 +55,8 @@ struct RtlOptions {
   bool netlist = false;
   // The memory behind the ports. By default it is ideal: always ready, with the design point's
   // latency. Other memories change cycles, never bits. The cycle level can model another latency
-  // (Accelerator::MostMemoryLatency), but neither stalls nor a DRAM.
+  // (Accelerator::MostMemoryLatency), that of some families also a DRAM
+  // (Accelerator::SimulatesMemory), but no stalls.
   double stall_probability = 0;     // of each AXI channel, for each stretch of 1 to 8 cycles
   double dram_bytes_per_cycle = 0;  // > 0: a DRAM of this bandwidth, shared by all ports
   uint64_t dram_row_miss = 0;       // additional cycles of a burst to another DRAM row
@@ -191,6 +192,9 @@ class Accelerator {
   // cycles: the hardware can keep as many requests in flight as the design point's memory latency
   // requires. 0: only the ideal memory gives the cycle level's cycles.
   virtual uint64_t MostMemoryLatency() const { return 0; }
+  // Returns whether the cycle level simulates a memory of any latency and a DRAM of
+  // RtlOptions::dram_bytes_per_cycle and dram_row_miss, with the rtl level's cycles.
+  virtual bool SimulatesMemory() const { return false; }
   // Returns the same design point with a MostMemoryLatency of `cycles`: its ports keep more or
   // fewer requests in flight. Errors: the machine has no memory; a latency that its keys do not
   // allow.
