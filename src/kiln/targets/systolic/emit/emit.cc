@@ -20,7 +20,6 @@
 namespace kiln::systolic {
 namespace {
 
-constexpr uint64_t kProgramAlignment = 4096;
 constexpr int kSharedIdBits = 3;  // of the memory side of kiln_shared_bus
 
 using hardware::Bus;
@@ -127,20 +126,6 @@ hardware::TopModule TopOf(const Config& config) {
       "modulo 2^16.";
   top.observed = {{true, 1, "running"}, {true, 16, "finished"}};
   return top;
-}
-
-ProgramImage ProgramImageOf(const SystolicProgram& program) {
-  ProgramImage image;
-  image.base = AlignUp(program.memory_top(), kProgramAlignment);
-  for (const Step& step : program.steps()) {
-    if (step.kind != Step::Kind::kInstructions) continue;
-    image.bytes.resize(AlignUp(image.bytes.size(), kProgramAlignment));
-    image.addresses.push_back(image.base + image.bytes.size());
-    const std::vector<uint8_t> bits = program.EncodeStep(step);
-    image.bytes.insert(image.bytes.end(), bits.begin(), bits.end());
-  }
-  image.memory_bytes = AlignUp(image.base + image.bytes.size(), kProgramAlignment);
-  return image;
 }
 
 StatusOr<hardware::RtlProject> MachineProject(const Config& config) {
