@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/targets/systolic/config/derived.h"
+#include "kiln/targets/systolic/isa/units.h"
 #include "kiln/targets/systolic/simulate/cycle/cycle.h"
 #include "tests/targets/systolic/random_instruction.h"
 #include "tests/targets/systolic/random_program.h"
@@ -78,6 +79,12 @@ TEST(SimulatedMemory, ANarrowOneTakesLongerAndNoOtherBits) {
     for (const UnitTrace& unit : narrow->units) bytes += unit.bytes_read + unit.bytes_written;
     EXPECT_GE(narrow->cycles, 2 * bytes) << "half a byte a cycle";
     slower += narrow->cycles > 2 * ideal->cycles ? 1 : 0;
+    // Waiting for memory is not computing.
+    for (size_t k = 0; k < ideal->kernels.size(); ++k) {
+      EXPECT_LE(narrow->kernels[k].busy_cycles[kVectorUnit],
+                ideal->kernels[k].busy_cycles[kVectorUnit]);
+      EXPECT_EQ(narrow->kernels[k].busy_cycles[kArray], ideal->kernels[k].busy_cycles[kArray]);
+    }
   }
   EXPECT_GT(slower, 50);
 }

@@ -798,6 +798,8 @@ class Machine {
         if (simulated_ == nullptr) co_await simulator_.WaitUntil(VectorReady(in.vector));
         if (simulated_ != nullptr) {
           co_await AskMemoryForWords(VectorWords(in, config_), in.vector, &time);
+          recorder_.Waited(kVectorUnit, i,
+                           time.busy - VectorInstructionTime(in.vector, config_).busy);
         } else if (config_.shared_bus) {
           co_await AskForWords(VectorWords(in, config_), in.vector, &time);
         } else {
@@ -824,6 +826,7 @@ class Machine {
         if (simulated_ == nullptr) co_await simulator_.WaitUntil(VectorReady(in.vector));
         if (simulated_ != nullptr) {
           co_await AskMemoryForWords(VectorWords(in, config_, visit), in.vector, &time);
+          recorder_.Waited(kVectorUnit, i, time.busy - DrainTime(in, config_, visit).busy);
         } else if (config_.shared_bus) {
           co_await AskForWords(VectorWords(in, config_, visit), in.vector, &time);
         } else {
