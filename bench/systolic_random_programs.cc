@@ -12,10 +12,10 @@
 //                                       one program again, on design point 7 as YAML
 //
 // A design point is emitted and built once (about a minute of processor time) and then runs its
-// programs, one process each. A third of the programs run behind a DRAM, and a third behind a memory
-// that stalls at random; cycles are compared behind the DRAM if the cycle level simulates it, and
-// not behind stalls. A difference is reported with the design point, the seeds and the program,
-// which make a test.
+// programs, one process each. A third of the programs run behind a DRAM, and a third behind a
+// memory that stalls at random; cycles are compared behind the DRAM if the cycle level simulates
+// it, and not behind stalls. A difference is reported with the design point, the seeds and the
+// program, which make a test.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -74,9 +74,8 @@ class MemoryBus {
     open = row;
     if (beat_bytes != beat_bytes_) {
       beat_bytes_ = beat_bytes;
-      per_beat_ = static_cast<uint64_t>(std::ceil(static_cast<double>(beat_bytes) *
-                                                  static_cast<double>(kCycle) /
-                                                  timing_.bytes_per_cycle));
+      per_beat_ = static_cast<uint64_t>(std::ceil(
+          static_cast<double>(beat_bytes) * static_cast<double>(kCycle) / timing_.bytes_per_cycle));
     }
     const Burst burst{std::max((now + wait) << kTickBits, free_), per_beat_};
     free_ = burst.begin + burst.per_beat * beats;
@@ -123,9 +122,8 @@ class WriteTimes {
                 uint64_t beat_bytes) {
     const MemoryBus::Burst burst = bus.Book(now, address, beats, beat_bytes);
     // An ideal memory has stored the data as they arrived; a DRAM transfers them over its bus now.
-    const uint64_t last = bus.is_dram()
-                              ? burst.begin + burst.per_beat * beats - MemoryBus::kCycle
-                              : burst.begin;
+    const uint64_t last =
+        bus.is_dram() ? burst.begin + burst.per_beat * beats - MemoryBus::kCycle : burst.begin;
     next_ = std::max(next_ + 1, last >> MemoryBus::kTickBits);
     return next_;
   }

@@ -639,8 +639,8 @@ TEST(FlowTest, PreprocessGoesOverTheModelsOwnKeyByKey) {
   EXPECT_EQ(with("none,scale=2").first, "scale=2");
 }
 
-// A machine whose cycle level simulates the memory compares cycles behind every memory that does not
-// stall at random; other machines behind one latency, for which their ports have room.
+// A machine whose cycle level simulates the memory compares cycles behind every memory that does
+// not stall at random; other machines behind one latency, for which their ports have room.
 TEST(FlowTest, CyclesCompareBehindMemoriesOfTheCycleLevel) {
   const auto simulates = LoadAccelerator("accelerators/systolic-int8-8x8.yaml");
   ASSERT_TRUE(simulates.ok()) << simulates.status();

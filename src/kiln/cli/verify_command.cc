@@ -23,8 +23,8 @@ namespace kiln::cli {
 namespace {
 
 // Compiles a network and runs the same images at three levels: functional, cycle, and rtl, which
-// builds a simulation of the emitted hardware. Fails if any bit differs, and, with a memory that the
-// cycle level simulates, if any cycle count differs.
+// builds a simulation of the emitted hardware. Fails if any bit differs, and, with a memory that
+// the cycle level simulates, if any cycle count differs.
 class VerifyCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {

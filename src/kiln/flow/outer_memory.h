@@ -21,13 +21,13 @@ struct OuterMemory {
 };
 
 // Parses "19.2GB/s,100ns" or "19.2GB/s,100ns,30ns": a bandwidth in B/s, kB/s, MB/s, GB/s or TB/s
-// (powers of 10) or KiB/s, MiB/s, GiB/s (powers of 2), a latency, and the time that a row miss adds,
-// both in ns, us or ms. Error: any other form, a bandwidth outside 1 B/s to 10^15 B/s, or a time
-// that is negative or above 1 s.
+// (powers of 10) or KiB/s, MiB/s, GiB/s (powers of 2), a latency, and the time that a row miss
+// adds, both in ns, us or ms. Error: any other form, a bandwidth outside 1 B/s to 10^15 B/s, or a
+// time that is negative or above 1 s.
 StatusOr<OuterMemory> ParseOuterMemory(std::string_view text);
 
-// Returns that memory at a clock of `mhz`, for RtlOptions and reports. Times are rounded up to whole
-// cycles; the latency is at least 1.
+// Returns that memory at a clock of `mhz`, for RtlOptions and reports. Times are rounded up to
+// whole cycles; the latency is at least 1.
 RunReport::Memory MemoryAtClock(const OuterMemory& memory, double mhz);
 
 // Replaces the accelerator by one whose ports have requests in flight for the memory's latency

@@ -218,7 +218,7 @@ class AxiWritePortModel {
   uint64_t left_ = 0, place_ = 0, data_at_ = 0, pushed_at_ = 0;
   Tag tag_{};
   uint64_t in_flight_ = 0, idle_from_ = 0;
-  std::deque<Burst> bursts_;         // that are not booked yet
+  std::deque<Burst> bursts_;        // that are not booked yet
   std::deque<uint64_t> responses_;  // of bursts in flight, and their cycles
   std::deque<Done> done_;
 };

@@ -1,7 +1,7 @@
 // Compares the whole machine (kiln_systolic) with the cycle level: random programs in one memory,
-// through AXI4 ports. Bits and bytes transferred must always agree; with an ideal memory, and behind
-// DRAMs that the cycle level simulates, also the cycle in which every instruction finishes, and the
-// activity of every unit.
+// through AXI4 ports. Bits and bytes transferred must always agree; with an ideal memory, and
+// behind DRAMs that the cycle level simulates, also the cycle in which every instruction finishes,
+// and the activity of every unit.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -64,8 +64,8 @@ void RunProgram(const Config& config, const AxiTiming& timing, uint64_t seed) {
                                        << program.Text(config);
 }
 
-// Programs behind each of several memories: ideal, stalling, and DRAMs that are slower than the port,
-// far away, or both, with row misses; KILN_RTL_PROGRAMS in the environment: so many instead.
+// Programs behind each of several memories: ideal, stalling, and DRAMs that are slower than the
+// port, far away, or both, with row misses; KILN_RTL_PROGRAMS in the environment: so many instead.
 template <typename Model>
 void RunProgramsBehindAllMemories(const Config& config, int programs) {
   if (const char* more = std::getenv("KILN_RTL_PROGRAMS"); more != nullptr)

@@ -1,5 +1,6 @@
-// The cycle level behind a simulated memory: an ideal one takes the time that the closed forms give,
-// and slower memories take longer, without other bits. The RTL tests compare it with the hardware.
+// Tests the cycle level behind a simulated memory: an ideal one takes the time that the closed
+// forms give, and slower memories take longer, without other bits. The RTL tests compare it with
+// the hardware.
 #include "kiln/targets/systolic/simulate/cycle/cycle_memory.h"
 
 #include <gtest/gtest.h>

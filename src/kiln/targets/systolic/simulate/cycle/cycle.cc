@@ -333,7 +333,8 @@ class Machine {
         return simulated_->lanes().SetReady(arrival.number, cycle + 1);
     }
   }
-  // Issues a request to the simulated memory, and resumes in the cycle in which the port accepts it.
+  // Issues a request to the simulated memory, and resumes in the cycle in which the port accepts
+  // it.
   Part AskMemory(SimulatedMemory::Port port, const Request& request, const Arrival& arrival) {
     co_await PortReady(port);
     simulated_->read(port).Request(static_cast<uint64_t>(simulator_.now()), request.address,

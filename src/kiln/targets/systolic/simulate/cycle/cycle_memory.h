@@ -1,6 +1,6 @@
-// The machine's ports behind a simulated memory, and the vector unit's lanes with what follows them:
-// the parts whose time depends on what all ports request. They are stepped cycle by cycle; the other
-// units remain processes (cycle.cc).
+// Models the machine's ports behind a simulated memory, and the vector unit's lanes with the output
+// queue and writer: the parts whose time depends on the requests of all ports. They are stepped
+// cycle by cycle; the other units remain processes (cycle.cc).
 //
 // Covers machines with a bus for each port and without block scales.
 #ifndef KILN_TARGETS_SYSTOLIC_SIMULATE_CYCLE_CYCLE_MEMORY_H_
@@ -60,8 +60,8 @@ class VectorLanes {
   int64_t Begin(Word word);
   // States that the operands of a word are available from cycle `at` on.
   void SetReady(int64_t number, int64_t at);
-  // States that the slot of the word begun last ends with cycle `end` and has `length` cycles. To be
-  // called in cycle `end` or before.
+  // States that the slot of the word begun last ends with cycle `end` and has `length` cycles. To
+  // be called in cycle `end` or before.
   void EndSlot(int64_t end, int64_t length) { slots_.push_back({end, length}); }
   // co_await lanes.BlockEnd(): resumes in the cycle after the last one of the block's time.
   auto BlockEnd() { return Wait{block_waiter_}; }

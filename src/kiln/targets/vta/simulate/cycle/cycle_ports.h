@@ -1,5 +1,5 @@
-// The two ports of the machine behind a simulated memory, for runs in which the latency of a request
-// depends on what both ports request.
+// Models the machine's two ports behind a simulated memory, for runs in which the latency of a
+// request depends on the requests of both ports.
 #ifndef KILN_TARGETS_VTA_SIMULATE_CYCLE_CYCLE_PORTS_H_
 #define KILN_TARGETS_VTA_SIMULATE_CYCLE_CYCLE_PORTS_H_
 
