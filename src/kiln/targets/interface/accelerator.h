@@ -188,9 +188,9 @@ class Accelerator {
   // is built for one network computes it from the program. The default implementation returns the
   // cost of the design point. Errors: those of EstimateCost.
   virtual StatusOr<Cost> EstimateProgramCost(const Program& program, int node_nm) const;
-  // Returns the largest RtlOptions::memory_latency at which the rtl level has the cycle level's
-  // cycles: the hardware can keep as many requests in flight as the design point's memory latency
-  // requires. 0: only the ideal memory gives the cycle level's cycles.
+  // Returns the largest RtlOptions::memory_latency for which the hardware can keep enough requests
+  // in flight, so that its ports never wait. Without SimulatesMemory, the rtl level has the cycle
+  // level's cycles up to this latency. 0: only behind the ideal memory.
   virtual uint64_t MostMemoryLatency() const { return 0; }
   // Returns whether the cycle level simulates a memory of any latency and a DRAM of
   // RtlOptions::dram_bytes_per_cycle and dram_row_miss, with the rtl level's cycles.

@@ -37,8 +37,8 @@ class CycleMachine {
  public:
   // With `memory`, the ports are behind this memory, whose stalls are ignored: a launch takes the
   // cycles of the hardware behind the same memory, whose open rows stay open from one launch to the
-  // next. Without it, every request has the design point's latency, and launches are simulated
-  // several times faster.
+  // next. Without it, every request has the design point's latency, so that runs of requests are
+  // simulated in one step.
   explicit CycleMachine(const Config& config,
                         const std::optional<hardware::AxiTiming>& memory = std::nullopt);
   ~CycleMachine();
