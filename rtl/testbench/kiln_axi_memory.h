@@ -13,9 +13,9 @@
 // The ports are named axi_arvalid, axi_rdata, ...: the second argument is the prefix of _arvalid.
 // Buses with IDs use the macros that end in _ID.
 //
-// kiln_memory_timing.h gives the time of each burst: that of an ideal memory, or of a DRAM with a
-// data bus that all ports share. Besides, each of the five channels can stall with a probability of
-// its own, in stretches of random length. A stall never changes an offer.
+// kiln_memory_timing.h gives the time of each burst in an ideal memory, or in a DRAM with a data
+// bus that all ports share. Besides, each of the five channels can stall with a probability of its
+// own, in stretches of random length. A stall never changes an offer.
 //
 // The order is the strictest that AXI allows: a read returns the bytes at the time when its address
 // is accepted; a write changes them in the cycle in which its response is offered. A master that

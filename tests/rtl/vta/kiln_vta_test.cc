@@ -65,7 +65,7 @@ void RunProgram(const Config& config, const AxiTiming& timing, uint64_t seed) {
 }
 
 // Programs behind each of several memories: ideal, stalling, and DRAMs that are slower than the
-// port, far away, or both, with row misses; KILN_RTL_PROGRAMS in the environment: so many instead.
+// port, far away, or both, with row misses. KILN_RTL_PROGRAMS in the environment sets their number.
 template <typename Model>
 void RunProgramsBehindAllMemories(const Config& config, int programs) {
   if (const char* more = std::getenv("KILN_RTL_PROGRAMS"); more != nullptr)

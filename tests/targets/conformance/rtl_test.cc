@@ -154,8 +154,8 @@ TEST_P(EveryFamilysHardware, HasTheBitsAndCyclesOfTheCycleLevel) {
     Compare(network, Seed(1));
     if (HasFailure()) return;
   }
-  // Whatever registers hold at power-up; behind channels that stall at random, and DRAMs that all
-  // ports share.
+  // With other contents of registers at power-up; behind channels that stall at random, and DRAMs
+  // that all ports share.
   for (size_t i = 0; i < networks_.size(); i += 8) {
     const Network& network = networks_[i];
     for (uint64_t seed = 2; seed < 5; ++seed) Compare(network, Seed(seed));

@@ -55,8 +55,8 @@ struct RtlOptions {
   bool netlist = false;
   // The memory behind the ports. By default it is ideal: always ready, with the design point's
   // latency. Other memories change cycles, never bits. The cycle level can model another latency
-  // (Accelerator::MostMemoryLatency), that of some families also a DRAM
-  // (Accelerator::SimulatesMemory), but no stalls.
+  // (Accelerator::MostMemoryLatency) and on some machines a DRAM (Accelerator::SimulatesMemory),
+  // but no stalls.
   double stall_probability = 0;     // of each AXI channel, for each stretch of 1 to 8 cycles
   double dram_bytes_per_cycle = 0;  // > 0: a DRAM of this bandwidth, shared by all ports
   uint64_t dram_row_miss = 0;       // additional cycles of a burst to another DRAM row

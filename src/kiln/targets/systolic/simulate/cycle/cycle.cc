@@ -340,7 +340,7 @@ class Machine {
     simulated_->read(port).Request(static_cast<uint64_t>(simulator_.now()), request.address,
                                    static_cast<uint64_t>(request.bytes), arrival);
   }
-  // Issues the requests of a step to the simulated memory, the last of which brings `arrival`.
+  // Issues the requests of a step to the simulated memory. The last one brings `arrival`.
   Part AskMemory(SimulatedMemory::Port port, const Requests& requests, const Arrival& arrival,
                  CommandQueue* through) {
     for (const Request& request : requests) {

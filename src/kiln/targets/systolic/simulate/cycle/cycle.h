@@ -25,13 +25,13 @@ namespace kiln::systolic {
 // Runs instructions (without kEnd, which is implied) on `memory`, addresses [0, memory.size()), and
 // returns their trace. Trace::kernels holds one entry per instruction in program order; entries are
 // contiguous and cover the whole time. `rtl` describes the memory behind the ports, whose stalls
-// are not followed. `address` is that of the encoded instructions, which matters behind a DRAM.
+// are not followed. The encoded instructions are at `address`, which matters behind a DRAM.
 // Errors: an instruction that CheckInstruction refuses; an access outside `memory`.
 StatusOr<Trace> RunInstructions(const Config& config, std::span<const Instruction> instructions,
                                 std::span<uint8_t> memory, const RtlOptions& rtl = {},
                                 uint64_t address = 0);
-// Does the same behind a memory of this timing, without its stalls, whatever the timing is. Of
-// machines that SimulatesMemory accepts.
+// Does the same behind a simulated memory of this timing, without its stalls. The machine must be
+// one that SimulatesMemory accepts.
 StatusOr<Trace> RunInstructionsBehind(const hardware::AxiTiming& timing, const Config& config,
                                       std::span<const Instruction> instructions, uint64_t address,
                                       std::span<uint8_t> memory);
