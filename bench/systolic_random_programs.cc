@@ -12,8 +12,9 @@
 //                                       one program again, on design point 7 as YAML
 //
 // A design point is emitted and built once (about a minute of processor time) and then runs its
-// programs, one process each. Every third design point has a memory that stalls at random; cycles
-// are not compared there. A difference is reported with the design point, the seeds and the
+// programs, one process each. A third of the programs run behind a DRAM, and a third behind a
+// memory that stalls at random; cycles are compared behind the DRAM if the cycle level simulates
+// it, and not behind stalls. A difference is reported with the design point, the seeds and the
 // program, which make a test.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -107,22 +108,28 @@ bool RunDesignPoint(const Config& config, int programs, uint64_t first_seed) {
     fmt::print(stderr, "{}\n", std::string(status.message()));
     return false;
   }
-  RtlOptions stalling;
-  stalling.stall_probability = 0.3;
-  const auto ideal = Simulation::Build(folder->path(), {});
-  const auto stalled = Simulation::Build(folder->path(), stalling);
-  for (const auto* built : {&ideal, &stalled}) {
-    if (built->ok()) continue;
-    fmt::print(stderr, "{}: {}\n", FormatsOf(config), std::string(built->status().message()));
-    return false;
+  // Programs meet an ideal memory, a DRAM and a stalling one in turn.
+  RtlOptions memories[3];
+  memories[1].dram_bytes_per_cycle = 5.3;
+  memories[1].dram_row_miss = 12;
+  memories[1].memory_latency = 60;
+  memories[2].stall_probability = 0.3;
+  std::vector<Simulation> simulations;
+  for (const RtlOptions& memory : memories) {
+    auto built = Simulation::Build(folder->path(), memory);
+    if (!built.ok()) {
+      fmt::print(stderr, "{}: {}\n", FormatsOf(config), std::string(built.status().message()));
+      return false;
+    }
+    simulations.push_back(*std::move(built));
   }
   const double built = seconds();
   std::vector<std::optional<std::string>> differences(static_cast<size_t>(programs));
   ParallelFor(programs, 1, [&](int64_t from, int64_t to) {
     for (int64_t i = from; i < to; ++i) {
-      const bool timed = i % 3 != 2;
+      const auto kind = static_cast<size_t>(i % 3);
       differences[static_cast<size_t>(i)] = FindRtlDisagreement(
-          config, timed ? *ideal : *stalled, first_seed + static_cast<uint64_t>(i), timed);
+          config, simulations[kind], first_seed + static_cast<uint64_t>(i), memories[kind]);
     }
   });
   for (size_t i = 0; i < differences.size(); ++i) {

@@ -13,16 +13,9 @@
 // The ports are named axi_arvalid, axi_rdata, ...: the second argument is the prefix of _arvalid.
 // Buses with IDs use the macros that end in _ID.
 //
-// Timing (all cycles of the bus clock):
-//   ideal      The memory is always ready. The first beat of a burst is on the bus `latency` cycles
-//              after its AR handshake, or right after the previous burst if that is later; then one
-//              beat follows per cycle. A response is on the bus `latency` cycles after the
-//              handshake of the last beat, or of the address if that is later.
-//   DRAM       All ports share a data bus of `bytes_per_cycle`, on which bursts follow each other
-//              in the order of their addresses. A burst to the open row of its bank waits
-//              `latency`, any other burst `latency` + `row_miss`.
-//   stalls     Each of the five channels stalls with its own probability, in stretches of random
-//              length. A stall never changes an offer.
+// kiln_memory_timing.h gives the time of each burst in an ideal memory, or in a DRAM with a data
+// bus that all ports share. Besides, each of the five channels can stall with a probability of its
+// own, in stretches of random length. A stall never changes an offer.
 //
 // The order is the strictest that AXI allows: a read returns the bytes at the time when its address
 // is accepted; a write changes them in the cycle in which its response is offered. A master that
@@ -43,31 +36,9 @@
 #include <utility>
 #include <vector>
 
+#include "kiln_memory_timing.h"
+
 namespace kiln::testbench {
-
-// The timing of a memory.
-struct AxiTiming {
-  // Cycles from the handshake of a request to its first beat or its response; at least 1. A machine
-  // with a memory latency of L and an ideal memory has latency = L - PORT_LATENCY
-  // (rtl/bus/kiln_axi_pkg.sv; SHARED_PORT_LATENCY on a shared bus).
-  uint64_t latency = 14;
-
-  // The DRAM model; with bytes_per_cycle = 0 the memory is ideal.
-  double bytes_per_cycle = 0;
-  uint64_t row_miss = 0;      // additional cycles for a burst to another row of its bank
-  uint64_t row_bytes = 2048;  // consecutive rows are in consecutive banks
-  uint64_t banks = 8;
-
-  // The probability that a stretch of cycles of a channel is stalled.
-  double stall_ar = 0, stall_r = 0, stall_aw = 0, stall_w = 0, stall_b = 0;
-  uint64_t longest_stall = 8;  // a stretch has 1 to longest_stall cycles, uniformly distributed
-
-  // Sets the stall probability of all channels.
-  AxiTiming& StallAll(double probability) {
-    stall_ar = stall_r = stall_aw = stall_w = stall_b = probability;
-    return *this;
-  }
-};
 
 namespace internal {
 
@@ -123,13 +94,12 @@ class StallStream {
 class AxiMemory {
  public:
   explicit AxiMemory(uint64_t bytes, const AxiTiming& timing = AxiTiming())
-      : timing_(timing),
-        bytes_(bytes),
-        open_row_(std::max<uint64_t>(timing.banks, 1), ~uint64_t{0}) {}
+      : bus_(timing), bytes_(bytes) {}
 
   std::vector<uint8_t>& bytes() { return bytes_; }
   const std::vector<uint8_t>& bytes() const { return bytes_; }
-  const AxiTiming& timing() const { return timing_; }
+  const AxiTiming& timing() const { return bus_.timing(); }
+  MemoryBus& bus() { return bus_; }
 
   // Makes accesses that touch [address, address + size) fail from now on: they are answered by
   // SLVERR, reads return the bytes, and writes change nothing.
@@ -172,31 +142,10 @@ class AxiMemory {
     }
   }
 
-  // Reserves the DRAM's bus for a burst that is requested in cycle `now`. Returns the cycle of its
-  // first beat, and sets the number of cycles per beat. For an ideal memory these are now + latency
-  // and 1.
-  double Book(uint64_t now, uint64_t address, uint64_t beats, uint64_t beat_bytes,
-              double* cycles_per_beat) {
-    if (timing_.bytes_per_cycle <= 0) {
-      *cycles_per_beat = 1;
-      return static_cast<double>(now + timing_.latency);
-    }
-    const uint64_t row = address / timing_.row_bytes;
-    uint64_t& open = open_row_[row % open_row_.size()];
-    const uint64_t wait = timing_.latency + (open == row ? 0 : timing_.row_miss);
-    open = row;
-    *cycles_per_beat = static_cast<double>(beat_bytes) / timing_.bytes_per_cycle;
-    const double first = std::max(static_cast<double>(now + wait), bus_free_);
-    bus_free_ = first + *cycles_per_beat * static_cast<double>(beats);
-    return first;
-  }
-
  private:
-  AxiTiming timing_;
+  MemoryBus bus_;
   std::vector<uint8_t> bytes_;
   std::vector<std::pair<uint64_t, uint64_t>> poisoned_;
-  std::vector<uint64_t> open_row_;  // by bank
-  double bus_free_ = 0;             // first cycle in which the DRAM's bus is free
 };
 
 // The memory's side of the channels AR and R of one bus.
@@ -253,19 +202,13 @@ class AxiReadPort {
   };
 
   void Ask(uint64_t address, uint64_t beats, unsigned id) {
-    double per_beat = 1;
-    double time = memory_->Book(now_, address, beats, data_bytes_, &per_beat);
-    for (uint64_t i = 0; i < beats; ++i) {
-      // A beat is on the bus when it has arrived completely, and at least one cycle after the
-      // previous beat.
-      const double whole = time + std::max(per_beat, 1.0) - 1;
-      next_ = std::max(next_ + 1, static_cast<uint64_t>(whole));
-      time += per_beat;
-      Beat beat{next_, {}, memory_->Response(address, data_bytes_), i + 1 == beats, id};
+    uint64_t i = 0;
+    times_.Book(memory_->bus(), now_, address, beats, data_bytes_, [&](uint64_t cycle) {
+      Beat beat{cycle, {}, memory_->Response(address, data_bytes_), ++i == beats, id};
       memory_->Read(address, data_bytes_, beat.data.data());
       beats_.push_back(std::move(beat));
       address += data_bytes_;
-    }
+    });
     ++bursts_taken_;
   }
 
@@ -273,8 +216,8 @@ class AxiReadPort {
   unsigned data_bytes_;
   internal::StallStream stall_ar_, stall_r_;
   std::deque<Beat> beats_;
+  ReadTimes times_;
   uint64_t now_ = 0;
-  uint64_t next_ = 0;  // cycle of the last beat scheduled
   bool arready_ = false, rvalid_ = false;
   uint64_t bursts_taken_ = 0, beats_taken_ = 0;
 };
@@ -363,15 +306,9 @@ class AxiWritePort {
   // Schedules the response of the oldest burst, whose address and data have arrived.
   void Answer() {
     const Address& address = addresses_.front();
-    double per_beat = 1;
-    const uint64_t beats = address.beats;
-    const double first = memory_->Book(now_, address.address, beats, data_bytes_, &per_beat);
-    // An ideal memory has stored the data as they arrived; a DRAM transfers them over its bus now.
-    const double last = memory_->timing().bytes_per_cycle > 0
-                            ? first + per_beat * static_cast<double>(beats) - 1
-                            : first;
-    next_ = std::max(next_ + 1, static_cast<uint64_t>(last));
-    responses_.push_back({next_, address.id, address.address, std::move(data_.front()), 0});
+    const uint64_t cycle =
+        times_.Book(memory_->bus(), now_, address.address, address.beats, data_bytes_);
+    responses_.push_back({cycle, address.id, address.address, std::move(data_.front()), 0});
     addresses_.pop_front();
     data_.pop_front();
     ++bursts_taken_;
@@ -393,8 +330,8 @@ class AxiWritePort {
   std::vector<Beat> burst_;             // beats received of the current data burst
   std::deque<std::vector<Beat>> data_;  // complete bursts whose addresses have not arrived
   std::deque<Response> responses_;
+  WriteTimes times_;
   uint64_t now_ = 0;
-  uint64_t next_ = 0;
   bool awready_ = false, wready_ = false, bvalid_ = false;
   uint64_t bursts_taken_ = 0, beats_taken_ = 0;
 };

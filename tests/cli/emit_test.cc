@@ -239,8 +239,8 @@ TEST_F(EmittedDesigns, VerifyNamesAndRecordsTheFirstKernelThatIsWrong) {
   EXPECT_GT(fs::file_size(Path("difference.fst")), 1'000u);
 
   // Cycles are compared behind a latency that both levels follow, and recorded where they differ.
-  Spoil("testbench/kiln_axi_memory.h", "static_cast<double>(now + timing_.latency)",
-        "static_cast<double>(now + timing_.latency + 1)");
+  Spoil("testbench/kiln_memory_timing.h", "(now + timing_.latency) <<",
+        "(now + timing_.latency + 1) <<");
   const Outcome late =
       VerifyNet({"--wave", Path("late.fst"), "--emit", Path("design"), "--memory-latency", "5"});
   EXPECT_EQ(late.code, kExitError);

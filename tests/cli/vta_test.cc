@@ -440,7 +440,7 @@ TEST_F(VtaNetworks, RunOnTheOriginalsConfiguration) {
 
 // Memories change cycles and never bits; each option reaches the simulation.
 TEST_F(VtaNetworks, VerifyBehindEveryMemory) {
-  // Nearer than the hardware is made for, which the cycle level follows.
+  // Nearer than the hardware is made for.
   const std::vector<std::string> kNear = {"--memory-latency", "3"};
   const auto verify = [&](const std::vector<std::string>& memory) {
     std::vector<std::string> command = {
@@ -454,7 +454,8 @@ TEST_F(VtaNetworks, VerifyBehindEveryMemory) {
     auto json = nlohmann::json::parse(run.out, nullptr, false);
     EXPECT_TRUE(json["agrees"]) << run.out;
     EXPECT_TRUE(json["bits_agree"]);
-    EXPECT_EQ(json["cycles_compared"], memory.empty() || memory == kNear);
+    // The cycle level simulates every memory that does not stall at random.
+    EXPECT_EQ(json["cycles_compared"], std::ranges::find(memory, "--stalls") == memory.end());
     if (json["cycles_compared"]) {
       EXPECT_TRUE(json["cycles_agree"]);
       EXPECT_EQ(json["rtl_cycles"][0], json["cycle_level_cycles"][0]);

@@ -451,6 +451,47 @@ TEST(FlowTest, ErrorsThatFollowFromDataNameTheFile) {
                 "indices run from -4 to 3");
 }
 
+// A flat input takes pictures of as many elements: grey ones if it has one for each pixel.
+TEST(FlowTest, FlatInputsTakePicturesOfTheirElements) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-flow");
+  const auto grey = folder.path() / "grey", colours = folder.path() / "colours";
+  std::filesystem::create_directories(grey);
+  std::filesystem::create_directories(colours);
+  std::string twelve, three_times;
+  for (int i = 0; i < 12; ++i) {
+    twelve += static_cast<char>(10 * i);
+    three_times.append(3, static_cast<char>(10 * i));
+  }
+  ASSERT_TRUE(WriteFile((grey / "a.pgm").string(), "P5\n4 3\n255\n" + twelve).ok());
+  ASSERT_TRUE(WriteFile((grey / "b.pgm").string(), "P5\n4 3\n255\n" + twelve).ok());
+  ASSERT_TRUE(WriteFile((colours / "a.ppm").string(), "P6\n4 3\n255\n" + three_times).ok());
+  const auto open = [](const std::filesystem::path& path, int64_t elements,
+                       const char* preprocess = "") {
+    Graph network("net");
+    network.set_source("net.onnx");
+    network.AddInput("x", {ElementType::kFloat32, Shape{1, elements}});
+    ImageSettings settings;
+    settings.path = path;
+    settings.preprocess = preprocess;
+    const auto images = OpenImages(settings, network);
+    EXPECT_TRUE(images.ok()) << images.status();
+    const auto batch = images->MakeBatch(0, images->size());
+    EXPECT_TRUE(batch.ok()) << batch.status();
+    return batch.ok() ? batch->front() : Tensor();
+  };
+  const Tensor two = open(grey, 12);
+  ASSERT_EQ(two.shape(), (Shape{2, 12}));
+  for (int64_t i = 0; i < 24; ++i) EXPECT_EQ(two.data<float>()[i], 10 * (i % 12)) << i;
+  // Pixel after pixel is stored, and channel after channel taken.
+  const Tensor coloured = open(grey, 36);
+  ASSERT_EQ(coloured.shape(), (Shape{2, 36}));
+  for (int64_t i = 0; i < 36; ++i) EXPECT_EQ(coloured.data<float>()[i], 10 * (i % 12)) << i;
+  const Tensor from_colours = open(colours, 12);
+  ASSERT_EQ(from_colours.shape(), (Shape{1, 12}));
+  for (int64_t i = 0; i < 12; ++i) EXPECT_EQ(from_colours.data<float>()[i], 10 * i) << i;
+  EXPECT_EQ(open(grey, 4, "crop=2").shape(), (Shape{2, 4})) << "the pixels after crop";
+}
+
 // Samples are added in front of an input whose shape does not begin with 1.
 TEST(FlowTest, InputsOfFixedSizeTakeSamplesOfThatSize) {
   const TemporaryFolder folder = *TemporaryFolder::Create("kiln-flow");
@@ -598,10 +639,19 @@ TEST(FlowTest, PreprocessGoesOverTheModelsOwnKeyByKey) {
   EXPECT_EQ(with("none,scale=2").first, "scale=2");
 }
 
-// One memory for all who ask: the hardware's room for requests, a latency of its own, and nothing
-// that varies.
-TEST(FlowTest, CyclesCompareBehindASteadyMemory) {
-  const auto accelerator = LoadAccelerator("accelerators/systolic-int8-8x8.yaml");
+// A machine whose cycle level simulates the memory compares cycles behind every memory that does
+// not stall at random; other machines behind one latency, for which their ports have room.
+TEST(FlowTest, CyclesCompareBehindMemoriesOfTheCycleLevel) {
+  const auto simulates = LoadAccelerator("accelerators/systolic-int8-8x8.yaml");
+  ASSERT_TRUE(simulates.ok()) << simulates.status();
+  RtlOptions any;
+  any.dram_bytes_per_cycle = 8;
+  any.memory_latency = 1000;
+  EXPECT_EQ((*simulates)->UntimedReason(any), "");
+  any.stall_probability = 0.1;
+  EXPECT_THAT((*simulates)->UntimedReason(any), HasSubstr("stall at random"));
+
+  const auto accelerator = LoadAccelerator("accelerators/systolic-mxint8-16x16.yaml");
   ASSERT_TRUE(accelerator.ok()) << accelerator.status();
   const uint64_t most = (*accelerator)->MostMemoryLatency();
   EXPECT_GT(most, 1u);
@@ -616,10 +666,9 @@ TEST(FlowTest, CyclesCompareBehindASteadyMemory) {
   EXPECT_THAT((*accelerator)->UntimedReason(far), HasSubstr("up to a memory latency of"));
   stalling.stall_probability = 0.1;
   dram.dram_bytes_per_cycle = 8;
-  for (const RtlOptions& varying : {stalling, dram}) {
-    EXPECT_THAT((*accelerator)->UntimedReason(varying), HasSubstr("not of one latency"));
-    EXPECT_EQ(varying.followed_latency(), 0u);
-  }
+  EXPECT_THAT((*accelerator)->UntimedReason(stalling), HasSubstr("stall at random"));
+  EXPECT_THAT((*accelerator)->UntimedReason(dram), HasSubstr("not of one latency"));
+  for (const RtlOptions& varying : {stalling, dram}) EXPECT_EQ(varying.followed_latency(), 0u);
 }
 
 // The demo network with all its weights taken away: the same program in the same cycles.

@@ -28,12 +28,18 @@ TEST(OuterMemory, BandwidthAndLatencyWithTheirUnits) {
   expect(" 800 MB/s , 0.25 us ", 800e6, 0.25e-6);
   expect("2GiB/s,0ns", 2147483648.0, 0);
   expect("64KiB/s,1ms", 65536, 1e-3);
+  EXPECT_EQ(ParseOuterMemory("1GB/s,10ns")->row_miss_seconds, 0);
+  const auto rows = ParseOuterMemory("19.2GB/s, 100ns, 30 ns");
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  EXPECT_DOUBLE_EQ(rows->seconds, 100e-9);
+  EXPECT_DOUBLE_EQ(rows->row_miss_seconds, 30e-9);
 }
 
 TEST(OuterMemory, OtherTextIsAnError) {
-  for (const char* text : {"", "19.2GB/s", "19.2,100ns", "GB/s,100ns", "19.2GB/s,100", "1gb/s,1ns",
-                           "0GB/s,1ns", "-1GB/s,1ns", "1GB/s,-1ns", "1GB/s,2000ms", "nanGB/s,1ns",
-                           "1e3GB/s,1ns", "1GB/s,1ns,1", "99999999TB/s,1ns"}) {
+  for (const char* text :
+       {"", "19.2GB/s", "19.2,100ns", "GB/s,100ns", "19.2GB/s,100", "1gb/s,1ns", "0GB/s,1ns",
+        "-1GB/s,1ns", "1GB/s,-1ns", "1GB/s,2000ms", "nanGB/s,1ns", "1e3GB/s,1ns", "1GB/s,1ns,1",
+        "1GB/s,1ns,-1ns", "1GB/s,1ns,2000ms", "1GB/s,1ns,1ns,1ns", "99999999TB/s,1ns"}) {
     const auto memory = ParseOuterMemory(text);
     ASSERT_FALSE(memory.ok()) << text;
     EXPECT_THAT(MessageOf(memory.status()), HasSubstr("--memory: '")) << text;
@@ -48,6 +54,8 @@ TEST(OuterMemory, CyclesAreWhole) {
   EXPECT_EQ(MemoryAtClock(memory, 101).latency_cycles, 11);
   EXPECT_EQ(MemoryAtClock(memory, 1).latency_cycles, 1);
   EXPECT_EQ(MemoryAtClock(*ParseOuterMemory("1GB/s,0ns"), 500).latency_cycles, 1);
+  EXPECT_EQ(MemoryAtClock(memory, 100).row_miss_cycles, 0);
+  EXPECT_EQ(MemoryAtClock(*ParseOuterMemory("1GB/s,0ns,31ns"), 100).row_miss_cycles, 4);
 }
 
 // ExampleReport has 4,000 cycles; conv takes 2,500 of them.
@@ -68,7 +76,8 @@ std::unique_ptr<Accelerator> Machine(const std::string& name) {
 }
 
 TEST(OuterMemory, AllPortsShareIt) {
-  const auto machine = Machine("systolic-int8-16x16");
+  const auto machine = Machine("systolic-mxint8-16x16");
+  ASSERT_FALSE(machine->SimulatesMemory());
   RunReport report = ReportWithTraffic();
   RtlOptions rtl;
   // 1 GB/s at 500 MHz: 2 bytes a cycle. The clock is the machine's own.
@@ -90,7 +99,23 @@ TEST(OuterMemory, AllPortsShareIt) {
   ASSERT_EQ(ApplyMemory(*ParseOuterMemory("1GB/s,20ns"), *machine, Level::kRtl, &exact, &rtl),
             OkStatus());
   EXPECT_DOUBLE_EQ(rtl.dram_bytes_per_cycle, each);
+  EXPECT_EQ(rtl.dram_row_miss, 0u);
   EXPECT_FALSE(PerformanceOf(exact)->bounded);
+
+  // A machine whose cycle level simulates the memory.
+  for (const char* name : {"systolic-int8-16x16", "vta-default"}) {
+    RunReport simulated = ReportWithTraffic();
+    RtlOptions dram;
+    const auto simulates = Machine(name);
+    ASSERT_EQ(ApplyMemory(*ParseOuterMemory("1GB/s,20ns,30ns"), *simulates, Level::kFunctional,
+                          &simulated, &dram),
+              OkStatus());
+    EXPECT_DOUBLE_EQ(dram.dram_bytes_per_cycle, simulated.memory->bytes_per_cycle);
+    EXPECT_EQ(dram.dram_row_miss, static_cast<uint64_t>(simulated.memory->row_miss_cycles));
+    EXPECT_GT(dram.dram_row_miss, 0u);
+    EXPECT_FALSE(PerformanceOf(simulated)->bounded);
+    EXPECT_EQ(PerformanceOf(simulated)->cycles, 4000) << "the run's own cycles";
+  }
 }
 
 TEST(OuterMemory, TheBandwidthBoundsTheTime) {

@@ -92,6 +92,34 @@ TEST(EventKernel, CounterWakesAllWhoseNumberIsReached) {
   EXPECT_EQ(c, 9);
 }
 
+// An arbiter that puts an item into a queue at the end of a cycle, ready three cycles later.
+class PutsOne final : public EndOfCycle {
+ public:
+  explicit PutsOne(Queue<int>& queue) : queue_(queue) {}
+  void At(int64_t cycle) override { queue_.Put(42, cycle + 3); }
+
+ private:
+  Queue<int>& queue_;
+};
+
+Process TakesOne(Simulator& simulator, Queue<int>& queue, int* item, int64_t* cycle) {
+  *item = co_await queue.Pop();
+  *cycle = simulator.now();
+}
+
+TEST(EventKernel, ItemsArePutAtTheEndOfACycle) {
+  Simulator simulator;
+  Queue<int> queue(simulator, 1);
+  PutsOne puts(queue);
+  int item = 0;
+  int64_t cycle = 0;
+  simulator.Spawn("taker", TakesOne(simulator, queue, &item, &cycle));
+  simulator.AtEndOf(5, &puts);
+  EXPECT_TRUE(simulator.Run(100));
+  EXPECT_EQ(item, 42);
+  EXPECT_EQ(cycle, 8);
+}
+
 TEST(EventKernel, DeadlockIsSeenByName) {
   Simulator sim;
   Queue<int> queue(sim, 1);

@@ -78,10 +78,12 @@ class RunCommand final : public Command {
         ->type_name("N")
         ->check(InRange(1, 1 << 24))
         ->capture_default_str();
-    app.add_option("--memory", memory_,
-                   "Bandwidth and latency of the memory behind all ports; the cycle level has the "
-                   "latency and bounds the time by the bandwidth, --level rtl simulates both")
-        ->type_name("GB/s,ns");
+    app.add_option(
+           "--memory", memory_,
+           "Bandwidth and latency of the memory that all ports share, and the time that a row "
+           "miss adds: simulated, or, on machines whose cycle level has the latency only, a "
+           "bound of the time")
+        ->type_name("GB/s,ns[,ns]");
     DeclareNode(app, &node_nm_);
     app.add_flag("--no-fp32", no_fp32_, "Leave out the fp32 run that accuracy is compared with");
     DeclareTopK(app, &top_k_);

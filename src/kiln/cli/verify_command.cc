@@ -23,8 +23,8 @@ namespace kiln::cli {
 namespace {
 
 // Compiles a network and runs the same images at three levels: functional, cycle, and rtl, which
-// builds a simulation of the emitted hardware. Fails if any bit differs, and, with an ideal memory,
-// if any cycle count differs.
+// builds a simulation of the emitted hardware. Fails if any bit differs, and, with a memory that
+// the cycle level simulates, if any cycle count differs.
 class VerifyCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -40,7 +40,9 @@ class VerifyCommand final : public Command {
                  "Simulate the netlist of standard cells that `kiln synth` maps, in place of the "
                  "SystemVerilog");
     const auto memory =
-        app.add_option_group("Memory", "Other than ideal: bits are compared, cycles are not");
+        app.add_option_group("Memory",
+                             "Other than ideal: bits are compared, and cycles if the cycle level "
+                             "simulates the memory");
     memory
         ->add_option("--stalls", rtl_.stall_probability,
                      "Each AXI channel stalls at random with this probability")

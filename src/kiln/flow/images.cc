@@ -77,6 +77,18 @@ std::string DescribeInputs(const Graph& network) {
   return out;
 }
 
+// Returns the channels with which the first image has the elements of a flat input, 1 or 3; 0 if
+// neither fits, and for data that are not pictures. Errors: a picture that cannot be read.
+StatusOr<int64_t> ChannelsOfFlat(const DataSet& set, const Preprocess& preprocess,
+                                 int64_t elements) {
+  if (!set.is_folder() && set.format() != DataFormat::kJpeg && set.format() != DataFormat::kPng)
+    return 0;
+  KILN_ASSIGN_OR_RETURN(const StoredImage first, set.Load(0));
+  const ImageSize size = preprocess.ResultSize({.height = first.shape[0], .width = first.shape[1]});
+  const int64_t pixels = size.height * size.width;
+  return elements == pixels ? 1 : elements == 3 * pixels ? 3 : 0;
+}
+
 // Makes `count` random samples for each input.
 StatusOr<Images> OpenRandom(const Graph& network, int64_t count) {
   // The samples suit the network: noise for images, valid indices for tables, masks for attention.
@@ -233,6 +245,12 @@ StatusOr<Images> OpenFile(const ImageSettings& settings, const Graph& network,
     if (wanted.rank() == 3 && (wanted[0] == 1 || wanted[0] == 3)) options.channels = wanted[0];
   }
   KILN_ASSIGN_OR_RETURN(DataSet loaded, LoadDataSet(settings.path, options));
+  if (TakesImages(network) && input.shape().rank() == 2) {
+    KILN_ASSIGN_OR_RETURN(options.channels, ChannelsOfFlat(loaded, preprocess, input.shape()[1]));
+    if (options.channels != 0) {
+      KILN_ASSIGN_OR_RETURN(loaded, LoadDataSet(settings.path, options));
+    }
+  }
   if (settings.options.shape.has_value() && loaded.format() != DataFormat::kRaw &&
       (loaded.is_folder() ||
        settings.options.shape->NumElements() != loaded.image_shape().NumElements())) {

@@ -64,30 +64,42 @@ StatusOr<double> ClockOf(const Accelerator& accelerator, int node_nm) {
 StatusOr<OuterMemory> ParseOuterMemory(std::string_view text) {
   const auto fault = [&](const std::string& why) {
     return ErrorAt("", "--memory", fmt::format("{} {}", QuotedExcerpt(std::string(text)), why),
-                   "write bandwidth and latency, such as 19.2GB/s,100ns");
+                   "write bandwidth and latency, such as 19.2GB/s,100ns, and then, if wanted, the "
+                   "time that a row miss adds");
   };
   const size_t comma = text.find(',');
   if (comma == std::string_view::npos) return fault("does not have two parts");
+  std::string_view times = text.substr(comma + 1);
+  std::optional<double> row_miss = 0;
+  if (const size_t second = times.find(','); second != std::string_view::npos) {
+    row_miss = Quantity(times.substr(second + 1), kTimes);
+    times = times.substr(0, second);
+  }
   const std::optional<double> bandwidth = Quantity(text.substr(0, comma), kBandwidths),
-                              latency = Quantity(text.substr(comma + 1), kTimes);
+                              latency = Quantity(times, kTimes);
   if (!bandwidth.has_value())
     return fault("does not begin with a bandwidth in B/s, kB/s, MB/s, GB/s, TB/s, or KiB/s and up");
-  if (!latency.has_value()) return fault("does not end with a latency in ns, us or ms");
+  if (!latency.has_value()) return fault("does not go on with a latency in ns, us or ms");
+  if (!row_miss.has_value()) return fault("does not end with a time in ns, us or ms");
   if (*bandwidth < 1 || *bandwidth > kMostBandwidth)
     return fault("has a bandwidth outside 1 B/s to 1000 TB/s");
   if (*latency < 0 || *latency > kMostSeconds) return fault("has a latency outside 0 to 1 s");
-  return OuterMemory{*bandwidth, *latency, std::string(text)};
+  if (*row_miss < 0 || *row_miss > kMostSeconds) return fault("has a row miss outside 0 to 1 s");
+  return OuterMemory{*bandwidth, *latency, *row_miss, std::string(text)};
 }
 
 RunReport::Memory MemoryAtClock(const OuterMemory& memory, double mhz) {
-  // Without the guard, 100 ns at 100 MHz could be 10.000000000000002 cycles.
-  constexpr double kRounding = 1e-9;
-  const double cycles = memory.seconds * 1e6 * mhz;
+  const auto whole = [mhz](double seconds) {
+    // Without the guard, 100 ns at 100 MHz could be 10.000000000000002 cycles.
+    constexpr double kRounding = 1e-9;
+    const double cycles = seconds * 1e6 * mhz;
+    return static_cast<int64_t>(std::ceil(cycles - kRounding * std::max(1.0, cycles)));
+  };
   return {.text = memory.text,
           .mhz = mhz,
           .bytes_per_cycle = memory.bytes_per_second / (1e6 * mhz),
-          .latency_cycles = std::max<int64_t>(
-              1, static_cast<int64_t>(std::ceil(cycles - kRounding * std::max(1.0, cycles))))};
+          .latency_cycles = std::max<int64_t>(1, whole(memory.seconds)),
+          .row_miss_cycles = whole(memory.row_miss_seconds)};
 }
 
 Status AdaptToMemory(const OuterMemory& memory, int node_nm,
@@ -121,9 +133,12 @@ Status ApplyMemory(const OuterMemory& memory, const Accelerator& accelerator, Le
   }
   KILN_ASSIGN_OR_RETURN(const double mhz, ClockOf(accelerator, report->machine->cost.node_nm));
   RunReport::Memory timed = MemoryAtClock(memory, mhz);
-  timed.is_exact = level == Level::kRtl;
+  timed.is_exact = level == Level::kRtl || accelerator.SimulatesMemory();
   rtl->memory_latency = static_cast<uint64_t>(timed.latency_cycles);
-  if (level == Level::kRtl) rtl->dram_bytes_per_cycle = timed.bytes_per_cycle;
+  if (timed.is_exact) {
+    rtl->dram_bytes_per_cycle = timed.bytes_per_cycle;
+    rtl->dram_row_miss = static_cast<uint64_t>(timed.row_miss_cycles);
+  }
   for (size_t k = 0; k < report->traffic->bytes.size(); ++k)
     report->traffic->bytes[k].push_back(report->traffic->Bytes(k));
   report->traffic->ports.push_back(

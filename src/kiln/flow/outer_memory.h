@@ -1,4 +1,5 @@
-// The memory behind a machine's ports as people state it: bandwidth and latency.
+// The memory behind a machine's ports as people state it: bandwidth, latency, and what a row miss
+// adds to it.
 #ifndef KILN_FLOW_OUTER_MEMORY_H_
 #define KILN_FLOW_OUTER_MEMORY_H_
 
@@ -15,16 +16,18 @@ namespace kiln {
 struct OuterMemory {
   double bytes_per_second = 0;  // of all ports together
   double seconds = 0;           // from an address to its first beat
+  double row_miss_seconds = 0;  // more for a burst to another row of its bank
   std::string text;             // as it was given
 };
 
-// Parses "19.2GB/s,100ns": a bandwidth in B/s, kB/s, MB/s, GB/s or TB/s (powers of 10) or KiB/s,
-// MiB/s, GiB/s (powers of 2), and a latency in ns, us or ms. Error: any other form, a bandwidth
-// outside 1 B/s to 10^15 B/s, or a latency that is negative or above 1 s.
+// Parses "19.2GB/s,100ns" or "19.2GB/s,100ns,30ns": a bandwidth in B/s, kB/s, MB/s, GB/s or TB/s
+// (powers of 10) or KiB/s, MiB/s, GiB/s (powers of 2), a latency, and the time that a row miss
+// adds, both in ns, us or ms. Error: any other form, a bandwidth outside 1 B/s to 10^15 B/s, or a
+// time that is negative or above 1 s.
 StatusOr<OuterMemory> ParseOuterMemory(std::string_view text);
 
-// Returns that memory at a clock of `mhz`, for RtlOptions and reports. The latency is rounded up to
-// whole cycles and is at least 1.
+// Returns that memory at a clock of `mhz`, for RtlOptions and reports. Times are rounded up to
+// whole cycles; the latency is at least 1.
 RunReport::Memory MemoryAtClock(const OuterMemory& memory, double mhz);
 
 // Replaces the accelerator by one whose ports have requests in flight for the memory's latency
@@ -34,9 +37,10 @@ Status AdaptToMemory(const OuterMemory& memory, int node_nm,
                      std::unique_ptr<Accelerator>* accelerator, RunReport* report);
 
 // Sets the memory of a run at `level` on the accelerator, adds it to the report and to the report's
-// traffic as the port "memory", and sets the memory of the run. At the rtl level the ports share a
-// DRAM of this bandwidth and latency. The cycle level has the latency; what the bandwidth costs at
-// least follows from the bytes (Performance::bounded).
+// traffic as the port "memory", and sets the memory of the run. At the rtl level, and at the cycle
+// level of machines that simulate it (Accelerator::SimulatesMemory), the ports share a DRAM of this
+// bandwidth and latency with these row misses. The cycle level of other machines has the latency;
+// what the bandwidth costs at least follows from the bytes (Performance::bounded).
 // AdaptToMemory comes before.
 Status ApplyMemory(const OuterMemory& memory, const Accelerator& accelerator, Level level,
                    RunReport* report, RtlOptions* rtl);

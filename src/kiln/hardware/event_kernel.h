@@ -253,6 +253,14 @@ class Queue {
     return Awaiter{*this, std::move(item), latency};
   }
 
+  // Pushes an item that is ready in cycle `ripe`. The queue must have space. May be called at the
+  // end of a cycle (EndOfCycle) if `ripe` is a later one.
+  void Put(T item, int64_t ripe) {
+    KILN_CHECK(HasRoom());
+    items_.push_back({ripe, std::move(item)});
+    WakeReceiver();
+  }
+
   // T item = co_await queue.Pop(): waits until the first item is ready.
   auto Pop() {
     struct Awaiter {

@@ -335,9 +335,9 @@ void AddSoc(const StreamSample& sample, int split, RtlProject* project) {
   soc.modules = project->modules;
   soc.modules.emplace_back(project->top, project->top_text);
   SetTop(SocTop(*project, streams, split), &soc);
-  soc.testbench = {"kiln_memory_testbench.cc", "kiln_axi_lite.h",        "kiln_axi_memory.h",
-                   "kiln_simulate_options.h",  "kiln_simulate_sample.h", "kiln_simulate_session.h",
-                   "kiln_simulate_wave.h"};
+  soc.testbench = {"kiln_memory_testbench.cc", "kiln_axi_lite.h",         "kiln_axi_memory.h",
+                   "kiln_memory_timing.h",     "kiln_simulate_options.h", "kiln_simulate_sample.h",
+                   "kiln_simulate_session.h",  "kiln_simulate_wave.h"};
   for (const auto& file : project->others) {
     if (IsOfDesign(file.first)) soc.others.push_back(file);
   }

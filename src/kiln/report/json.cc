@@ -233,6 +233,7 @@ std::string ToJson(const RunReport& report) {
                             {"at_mhz", memory->mhz},
                             {"bytes_per_cycle", memory->bytes_per_cycle},
                             {"latency_cycles", memory->latency_cycles},
+                            {"row_miss_cycles", memory->row_miss_cycles},
                             {"least_cycles", MemoryCycles(report)},
                             {"exact", memory->is_exact}};
   }

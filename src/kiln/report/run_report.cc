@@ -154,11 +154,15 @@ std::string IntervalText(const RunReport& report) {
 std::string MemoryText(const RunReport& report) {
   if (!report.memory.has_value()) return "";
   const RunReport::Memory& memory = *report.memory;
+  const std::string miss =
+      memory.row_miss_cycles == 0
+          ? std::string()
+          : fmt::format(", {} more for a row miss", Counted(memory.row_miss_cycles, "cycle"));
   const std::string text = fmt::format(
-      "{}: {:.4g} B a cycle for all ports together and {} at {:.5g} MHz; it moves "
+      "{}: {:.4g} B a cycle for all ports together and {}{} at {:.5g} MHz; it moves "
       "the run's bytes in {} cycles",
-      memory.text, memory.bytes_per_cycle, Counted(memory.latency_cycles, "cycle"), memory.mhz,
-      Thousands(MemoryCycles(report)));
+      memory.text, memory.bytes_per_cycle, Counted(memory.latency_cycles, "cycle"), miss,
+      memory.mhz, Thousands(MemoryCycles(report)));
   return memory.is_exact
              ? text
              : text + " at least; the cycles of the run have its latency, not its bandwidth";

@@ -51,7 +51,7 @@ struct VerifyReport {
   int64_t different_at_cycle_level = 0, different_at_rtl = 0;
   std::string first_difference;        // its location; empty if there is none
   int64_t first_different_image = -1;  // at the rtl level, in bits or cycles; -1: none
-  bool timed = true;                   // cycles are compared, because the memory is ideal
+  bool timed = true;                   // cycles are compared: the cycle level simulates the memory
   std::string untimed_reason;          // why they are not compared otherwise
   std::vector<int64_t> cycle_level_cycles, rtl_cycles;  // one per image
   uint64_t seed = 1;                      // of register contents at power-up and of stalls

@@ -1,6 +1,7 @@
 // Compares the whole machine (kiln_systolic) with the cycle level: random programs in one memory,
-// through AXI4 ports. Bits and bytes transferred must always agree; with an ideal memory also the
-// cycle in which every instruction finishes, and the activity of every unit.
+// through AXI4 ports. Bits and bytes transferred must always agree; with an ideal memory, and
+// behind DRAMs that the cycle level simulates, also the cycle in which every instruction finishes,
+// and the activity of every unit.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -64,7 +65,11 @@ template <typename Model>
 void Compare(const Config& config, const RandomProgramCase& program, const AxiTiming& timing,
              bool timed, uint64_t seed) {
   std::vector<uint8_t> expected = program.memory;
-  const auto trace = systolic::RunInstructions(config, program.instructions, expected);
+  const bool ideal = timing.bytes_per_cycle == 0 && timing.latency <= Ideal(config).latency;
+  const auto trace = timed && !ideal
+                         ? systolic::RunInstructionsBehind(timing, config, program.instructions,
+                                                           program.address, expected)
+                         : systolic::RunInstructions(config, program.instructions, expected);
   ASSERT_TRUE(trace.ok()) << trace.status();
 
   Machine<Model> machine(config, timing, seed);
@@ -128,12 +133,29 @@ TEST(SystolicMachine, BitsStayUnderStalls) {
   RunRandomPrograms<Vsystolic_4x4>(SquareWithUserUnit(), AxiTiming(Ideal(Square())).StallAll(0.4),
                                    false, 2000, 60);
 }
-TEST(SystolicMachine, BitsStayBehindDram) {
+// DRAMs that are slower than the ports, near, far, and so slow that writes fill all queues; and an
+// ideal memory for which the ports cannot keep enough requests in flight.
+TEST(SystolicMachine, BitsAndCyclesBehindDrams) {
   AxiTiming timing;
   timing.latency = 30;
   timing.bytes_per_cycle = 6;
   timing.row_miss = 20;
-  RunRandomPrograms<Vsystolic_4x8>(Wide(), timing, false, 3000, 40);
+  Config wide = Wide();
+  wide.memory_latency = kWideMemoryLatency;  // the model's room for requests in flight
+  RunRandomPrograms<Vsystolic_4x8>(wide, timing, true, 3000, 40);
+  AxiTiming slow = timing, fast = timing, far = timing;
+  slow.latency = 3;
+  slow.bytes_per_cycle = 0.7;
+  RunRandomPrograms<Vsystolic_4x4>(SquareWithUserUnit(), slow, true, 3100, 30);
+  fast.latency = 60;
+  fast.bytes_per_cycle = 40;
+  fast.row_miss = 9;
+  fast.row_bytes = 256;
+  fast.banks = 2;
+  RunRandomPrograms<Vsystolic_bf16>(Bf16(), fast, true, 3200, 30);
+  far.latency = 90;
+  far.bytes_per_cycle = 0;
+  RunRandomPrograms<Vsystolic_precisions>(Precisions(), far, true, 3300, 30);
 }
 
 // All ports on one bus, in turn.

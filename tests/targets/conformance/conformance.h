@@ -31,6 +31,8 @@
 #include <utility>
 #include <vector>
 
+#include "kiln/targets/interface/accelerator.h"
+
 namespace kiln::conformance {
 
 struct Exception {
@@ -95,6 +97,9 @@ struct Family {
   bool quantises_outputs = false;
   RandomPrograms random = {};
 };
+
+// Returns a DRAM of random bandwidth, latency and row misses, without stalls.
+RtlOptions DramOfSeed(uint64_t seed);
 
 // The families that joined, in link order.
 std::vector<Family>& Families();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "kiln/execute/reference.h"
@@ -29,6 +30,16 @@ Batch RandomBatch(const Graph& graph, uint64_t seed) {
 }
 
 }  // namespace
+
+RtlOptions DramOfSeed(uint64_t seed) {
+  Random random(seed ^ 0xd7a3);
+  RtlOptions memory;
+  memory.seed = seed;
+  memory.dram_bytes_per_cycle = std::exp2(8 * random.Uniform() - 2);
+  memory.dram_row_miss = random.Below(40);
+  memory.memory_latency = 1 + random.Below(120);
+  return memory;
+}
 
 Prepared Prepare(Graph graph, uint64_t seed, const Family& family, const DesignPoint& point) {
   Prepared p;

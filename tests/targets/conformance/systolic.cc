@@ -32,12 +32,14 @@ std::optional<std::string> CompareHardware(uint64_t point,
   if (const Status status = EmitMachine(config, folder.path()); !status.ok())
     return MessageOf(status);
   for (const auto& [seed, stalls] : runs) {
-    RtlOptions options;
-    options.stall_probability = stalls;
-    const auto simulation = Simulation::Build(folder.path(), options);
-    if (!simulation.ok()) return MessageOf(simulation.status());
-    const auto difference = FindRtlDisagreement(config, *simulation, seed, stalls == 0);
-    if (difference) return Describe(*difference, config, seed);
+    RtlOptions stalling;
+    stalling.stall_probability = stalls;
+    for (const RtlOptions& memory : {stalling, conformance::DramOfSeed(seed)}) {
+      const auto simulation = Simulation::Build(folder.path(), memory);
+      if (!simulation.ok()) return MessageOf(simulation.status());
+      const auto difference = FindRtlDisagreement(config, *simulation, seed, memory);
+      if (difference) return Describe(*difference, config, seed);
+    }
   }
   return std::nullopt;
 }

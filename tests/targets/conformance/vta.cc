@@ -32,8 +32,10 @@ std::optional<std::string> CompareHardware(uint64_t point,
     options.seed = seed;
     options.stall_probability = stalls;
     LaunchTotals totals;
-    const auto difference = FindRtlDisagreement(config, program, options, &totals);
+    auto difference = FindRtlDisagreement(config, program, options, &totals);
     if (difference) return *difference + '\n' + program.Text(config);
+    difference = FindRtlDisagreement(config, program, conformance::DramOfSeed(seed), &totals);
+    if (difference) return "behind a DRAM: " + *difference + '\n' + program.Text(config);
   }
   return std::nullopt;
 }

@@ -87,9 +87,10 @@ std::string FirstDifference(const std::vector<uint8_t>& a, const std::vector<uin
 // Runs a program at the functional and the cycle level. Sets the memory and the trace of the cycle
 // level. Returns what differs; nullopt if nothing does.
 std::optional<std::string> RunLevels(const Config& config, const RandomProgramCase& program,
-                                     std::vector<uint8_t>* cycle, Trace* trace) {
+                                     const RtlOptions& memory, std::vector<uint8_t>* cycle,
+                                     Trace* trace) {
   *cycle = program.memory;
-  auto run = RunInstructions(config, program.instructions, *cycle);
+  auto run = RunInstructions(config, program.instructions, *cycle, memory, program.address);
   if (!run.ok()) return "cycle level: " + MessageOf(run.status());
   *trace = *std::move(run);
   std::vector<uint8_t> functional = program.memory;
@@ -164,21 +165,22 @@ RandomProgramCase ProgramOfSeed(uint64_t seed, const Config& config) {
 std::optional<std::string> FindDisagreement(const Config& config, uint64_t seed) {
   std::vector<uint8_t> cycle;
   Trace trace;
-  return RunLevels(config, ProgramOfSeed(seed, config), &cycle, &trace);
+  return RunLevels(config, ProgramOfSeed(seed, config), {}, &cycle, &trace);
 }
 
 std::optional<std::string> FindRtlDisagreement(const Config& config, const Simulation& simulation,
-                                               uint64_t seed, bool timed) {
+                                               uint64_t seed, const RtlOptions& memory) {
   const RandomProgramCase program = ProgramOfSeed(seed, config);
   std::vector<uint8_t> cycle;
   Trace trace;
-  if (auto difference = RunLevels(config, program, &cycle, &trace)) return difference;
+  if (auto difference = RunLevels(config, program, memory, &cycle, &trace)) return difference;
   std::vector<uint8_t> rtl = program.memory;
   const auto simulated =
       simulation.Run(program.Encoded(config), program.address, program.address, seed, rtl);
   if (!simulated.ok()) return "rtl level: " + MessageOf(simulated.status());
   if (rtl != cycle) return "rtl and cycle level differ at " + FirstDifference(rtl, cycle);
-  if (!timed) return std::nullopt;
+  if (memory.stall_probability > 0) return std::nullopt;
+  if (memory.dram_bytes_per_cycle > 0 && !SimulatesMemory(config)) return std::nullopt;
   std::vector<int64_t> ends;
   for (const KernelTrace& kernel : trace.kernels) ends.push_back(kernel.end);
   if (ends != simulated->finished) {

@@ -31,10 +31,11 @@ RandomProgramCase ProgramOfSeed(uint64_t seed, const Config& config);
 // their memories first differ; nullopt if they are equal.
 std::optional<std::string> FindDisagreement(const Config& config, uint64_t seed);
 
-// Also runs it in hardware, whose registers begin at random. The contents of the memory are those
-// of the other levels and, if `timed`, each instruction ends in the cycle of the cycle level.
+// Also runs it in hardware, whose registers begin at random, behind the memory `memory` of the
+// simulation. The contents of the memory are those of the other levels and, if the cycle level
+// simulates the memory, each instruction ends in the cycle of the cycle level.
 std::optional<std::string> FindRtlDisagreement(const Config& config, const Simulation& simulation,
-                                               uint64_t seed, bool timed);
+                                               uint64_t seed, const RtlOptions& memory);
 
 }  // namespace kiln::systolic
 

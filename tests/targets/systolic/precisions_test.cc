@@ -54,7 +54,8 @@ std::string Weights(int count) {
   return fmt::format("[{:.4f}]", fmt::join(values, ", "));
 }
 
-std::unique_ptr<SystolicProgram> Product(std::string_view activations, std::string_view weights) {
+std::unique_ptr<SystolicProgram> CompileProduct(std::string_view activations,
+                                                std::string_view weights) {
   return Compile(fmt::format(R"(graph "t" {{
   input %x : f32[1x2] quant {} scale=[0.25]
   const %w : f32[2x2] quant {} scale=[0.25] = [0.5, -0.5, 0.25, 0.0]
@@ -66,13 +67,16 @@ std::unique_ptr<SystolicProgram> Product(std::string_view activations, std::stri
 }
 
 TEST(SystolicPrecisions, AProductTakesTheOneOfItsOperands) {
-  EXPECT_THAT(PrecisionsOf(*Product("int8 per_tensor symmetric", "int8 per_tensor symmetric")),
-              ElementsAre(0));
-  EXPECT_THAT(PrecisionsOf(*Product("e4m3 per_tensor symmetric", "e4m3 per_tensor symmetric")),
-              ElementsAre(1));
-  EXPECT_THAT(PrecisionsOf(*Product("posit8_1 per_tensor symmetric", "int4 per_tensor symmetric")),
-              ElementsAre(2));
-  const auto none = Product("e4m3 per_tensor symmetric", "int4 per_tensor symmetric");
+  EXPECT_THAT(
+      PrecisionsOf(*CompileProduct("int8 per_tensor symmetric", "int8 per_tensor symmetric")),
+      ElementsAre(0));
+  EXPECT_THAT(
+      PrecisionsOf(*CompileProduct("e4m3 per_tensor symmetric", "e4m3 per_tensor symmetric")),
+      ElementsAre(1));
+  EXPECT_THAT(
+      PrecisionsOf(*CompileProduct("posit8_1 per_tensor symmetric", "int4 per_tensor symmetric")),
+      ElementsAre(2));
+  const auto none = CompileProduct("e4m3 per_tensor symmetric", "int4 per_tensor symmetric");
   EXPECT_THAT(PrecisionsOf(*none), ElementsAre());
   EXPECT_THAT(KernelList(*none), HasSubstr("as int8 x int8: activations are e4m3, the array takes "
                                            "int8; as e4m3 x e4m3: weights are int4, "

@@ -14,7 +14,7 @@ namespace {
 
 int64_t CyclesOf(const Requests& requests) {
   return std::accumulate(requests.begin(), requests.end(), int64_t{0},
-                         [](int64_t sum, int32_t beats) { return sum + std::max(beats, 1); });
+                         [](int64_t sum, const Request& r) { return sum + std::max(r.beats, 1); });
 }
 
 // No two ports alike, so that one taken for another shows.
@@ -47,10 +47,11 @@ TEST(Requests, FetchesTakeTheirCycles) {
           cycles += GroupFetchCycles(in, config, geometry, visit, g);
         const Requests requests = InputFillRequests(in, config, geometry, visit, first, end);
         ASSERT_EQ(CyclesOf(requests), cycles) << Print(in, config);
-        ASSERT_GT(*std::max_element(requests.begin(), requests.end()), 0)
+        ASSERT_GT(std::ranges::max(requests, {}, &Request::beats).beats, 0)
             << "a fill that waits for no memory";
-        ASSERT_EQ(std::max(requests.back(), 1), LastGroupBeats(in, config, geometry, visit, last));
-        padding += std::count(requests.begin(), requests.end(), 0) > 0 ? 1 : 0;
+        ASSERT_EQ(std::max(requests.back().beats, 1),
+                  LastGroupBeats(in, config, geometry, visit, last));
+        padding += std::ranges::count(requests, 0, &Request::beats) > 0 ? 1 : 0;
         ++fills;
       }
       const int32_t row_tile = depthwise ? 0 : geometry.row_tiles() - 1;
@@ -58,11 +59,11 @@ TEST(Requests, FetchesTakeTheirCycles) {
           WeightTileRequests(in, config, visit.batch, row_tile, visit.first_column);
       ASSERT_EQ(CyclesOf(weights),
                 WeightFetchCycles(in, config, visit.batch, row_tile, visit.first_column));
-      ASSERT_EQ(weights.back(),
+      ASSERT_EQ(weights.back().beats,
                 LastWeightBeats(in, config, visit.batch, row_tile, visit.first_column));
       const Requests parameters = ParameterRequests(in, config, visit);
       ASSERT_EQ(CyclesOf(parameters), ParameterFetchCycles(in, config, visit));
-      ASSERT_EQ(parameters.back(), LastParameterBeats(in, config, visit));
+      ASSERT_EQ(parameters.back().beats, LastParameterBeats(in, config, visit));
     }
   }
   EXPECT_GT(padding, 100);
@@ -75,6 +76,7 @@ VectorTime TimeOf(VectorWords words, const VectorProgram& program, const Config&
   std::vector<int64_t> entered;
   int64_t slot_begin = 0, turn = 0, written = 0;
   for (VectorWord word; words.Next(&word);) {
+    EXPECT_EQ(CyclesOf(words.WritesOf(word)), word.output);
     const size_t room = static_cast<size_t>(config.operand_buffer_words - 1);
     if (entered.size() >= room)
       slot_begin = std::max(slot_begin, entered[entered.size() - room] + 1);

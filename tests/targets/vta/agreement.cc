@@ -5,6 +5,7 @@
 
 #include "fmt/format.h"
 #include "kiln/targets/vta/simulate/cycle/cycle.h"
+#include "kiln/targets/vta/simulate/cycle/memory_model.h"
 #include "kiln/targets/vta/simulate/functional/functional.h"
 #include "kiln/targets/vta/simulate/rtl/rtl_machine.h"
 
@@ -16,7 +17,8 @@ constexpr int kLaunches = 2;
 // A program's memory and the machines that run it, at all levels.
 class Machines {
  public:
-  Machines(const Config& config, const RandomProgram& program, const Hardware* hardware)
+  Machines(const Config& config, const std::optional<hardware::AxiTiming>& memory,
+           const RandomProgram& program, const Hardware* hardware)
       : program_(program),
         hardware_(hardware),
         functional_memory_(RandomProgram::kBase, program.memory),
@@ -24,8 +26,8 @@ class Machines {
         slow_memory_(RandomProgram::kBase, program.memory),
         hardware_memory_(RandomProgram::kBase, program.memory),
         functional_(config),
-        cycle_(config),
-        slow_(config) {
+        cycle_(config, memory),
+        slow_(config, memory) {
     slow_.set_skips(false);
   }
 
@@ -56,7 +58,7 @@ class Machines {
       return fmt::format("{} cycles with skipping, {} without, or counters differ",
                          cycle.time.cycles, slow.time.cycles);
     }
-    if (hardware_ != nullptr && hardware_->ideal_memory && outcome->time != cycle.time) {
+    if (hardware_ != nullptr && hardware_->timed && outcome->time != cycle.time) {
       return OtherTime(cycle.time, outcome->time);
     }
     totals->cycles += cycle.time.cycles;
@@ -120,8 +122,9 @@ LaunchTotals& LaunchTotals::operator+=(const LaunchTotals& other) {
 }
 
 std::optional<std::string> FindDisagreement(const Config& config, const RandomProgram& program,
-                                            LaunchTotals* totals, const Hardware* hardware) {
-  Machines machines(config, program, hardware);
+                                            LaunchTotals* totals, const Hardware* hardware,
+                                            const std::optional<hardware::AxiTiming>& memory) {
+  Machines machines(config, memory, program, hardware);
   for (int launch = 0; launch < kLaunches && !machines.faulty(); ++launch) {
     if (const auto difference = machines.Launch(totals))
       return fmt::format("launch {}: {}", launch, *difference);
@@ -135,13 +138,14 @@ std::optional<std::string> FindRtlDisagreement(const Config& config, const Rando
   StatusOr<RtlMachine> machine = RtlMachine::Start(config, RtlDesigns::Shared(), options);
   if (!machine.ok()) return MessageOf(machine.status());
   Hardware hardware;
-  hardware.ideal_memory = options.steady_memory() && options.followed_latency() == 0;
+  hardware.timed = options.stall_probability == 0;
+  const MemoryModel model = Behind(options, config);
   hardware.launch = [&](DeviceMemory& memory, uint64_t address,
                         size_t count) -> StatusOr<HardwareOutcome> {
     KILN_ASSIGN_OR_RETURN(RtlMachine::Result result, machine->Launch(memory, address, count));
     return HardwareOutcome{std::move(result.fault), result.time};
   };
-  return FindDisagreement(config, program, totals, &hardware);
+  return FindDisagreement(model.config, program, totals, &hardware, model.simulated);
 }
 
 }  // namespace kiln::vta

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "kiln/hardware/axi_port_model.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/interface/accelerator.h"
 #include "kiln/targets/vta/config/config.h"
@@ -32,7 +33,7 @@ struct Hardware {
   std::function<StatusOr<HardwareOutcome>(DeviceMemory& memory, uint64_t address,
                                           size_t instructions)>
       launch;
-  bool ideal_memory = true;  // cycles and counters are comparable
+  bool timed = true;  // cycles and counters are comparable
 };
 
 // Launches a program twice on a machine of each level; what the first launch leaves on chip is the
@@ -40,10 +41,12 @@ struct Hardware {
 // everywhere. Functional and cycle level leave the same memory and have counted the same loads,
 // stores and steps, and cycles skipped at the cycle level are like those gone through one by one.
 // So does `hardware`, where there is some, in the cycle level's cycles and with its counters.
-// nullopt: so it is; else what differs. `totals` is added to.
-std::optional<std::string> FindDisagreement(const Config& config, const RandomProgram& program,
-                                            LaunchTotals* totals,
-                                            const Hardware* hardware = nullptr);
+// nullopt: so it is; else what differs. `totals` is added to. With `memory` the cycle level
+// simulates that memory.
+std::optional<std::string> FindDisagreement(
+    const Config& config, const RandomProgram& program, LaunchTotals* totals,
+    const Hardware* hardware = nullptr,
+    const std::optional<hardware::AxiTiming>& memory = std::nullopt);
 
 // Does the same with the simulated hardware as the third level, behind the memory that `options`
 // describe; options.seed gives the contents of its registers at power-up.

@@ -45,6 +45,9 @@ Status Accelerator::CheckObjective(Objective objective) const {
 }
 
 std::string Accelerator::UntimedReason(const RtlOptions& rtl) const {
+  if (rtl.stall_probability > 0)
+    return "the channels stall at random, which the cycle level does not simulate";
+  if (SimulatesMemory()) return "";
   if (!rtl.steady_memory()) return "the memory is not of one latency, as the cycle level's is";
   if (rtl.memory_latency <= MostMemoryLatency()) return "";
   return "the hardware has room for requests under way up to a memory latency of " +

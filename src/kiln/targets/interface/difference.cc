@@ -109,6 +109,14 @@ RtlOptions LimitedOptions(const RtlOptions& options, bool timed, int64_t expecte
   return limited;
 }
 
+hardware::AxiTiming MemoryTimingOf(const RtlOptions& options, uint64_t own_latency) {
+  hardware::AxiTiming timing;
+  timing.latency = options.memory_latency > 0 ? options.memory_latency : own_latency;
+  timing.bytes_per_cycle = options.dram_bytes_per_cycle;
+  timing.row_miss = options.dram_row_miss;
+  return timing;
+}
+
 std::vector<std::string> MemoryArguments(const RtlOptions& options, uint64_t seed) {
   std::vector<std::string> arguments = {"--seed", std::to_string(seed)};
   const auto add = [&](const char* flag, std::string value) {

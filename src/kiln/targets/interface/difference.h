@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "kiln/hardware/axi_port_model.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/interface/accelerator.h"
 
@@ -93,6 +94,10 @@ uint64_t MostCyclesFor(int64_t expected);
 // Returns the options of a run of a segment that should take `expected` cycles: with that limit if
 // they have none and cycles are comparable (`timed`).
 RtlOptions LimitedOptions(const RtlOptions& options, bool timed, int64_t expected);
+
+// Returns the timing of the memory that these options describe, whose latency is `own_latency` if
+// they name none, without stalls. It is the memory of a simulation with MemoryArguments.
+hardware::AxiTiming MemoryTimingOf(const RtlOptions& options, uint64_t own_latency);
 
 // Returns the command-line arguments of a simulation (rtl/testbench/kiln_simulate_options.h) for
 // these options: the memory behind its ports unless it is the design point's ideal memory, the

@@ -15,7 +15,8 @@ namespace kiln {
 void SetStreamTop(std::string_view module, const std::vector<hardware::RtlParameter>& parameters,
                   int in_bytes, int out_bytes, hardware::RtlProject* project) {
   project->testbench = {"kiln_stream_testbench.cc", "kiln_simulate_options.h",
-                        "kiln_simulate_sample.h", "kiln_simulate_wave.h", "kiln_axi_memory.h"};
+                        "kiln_simulate_sample.h",   "kiln_simulate_wave.h",
+                        "kiln_axi_memory.h",        "kiln_memory_timing.h"};
   hardware::TopModule top;
   top.comment = "The accelerator: one stream in, one out.";
   top.buses = {{"in", hardware::AxiStreamSinkSignals(in_bytes, /*packets=*/false)},

@@ -600,7 +600,7 @@ hardware::RtlProject ProjectOf(const Pipeline& pipeline, const EmitOptions& opti
   SetTop(TopOf(pipeline, options), &project);
   project.modules.emplace_back("kiln_dataflow_network", NetworkModule(pipeline, options).Text());
   project.testbench = {"kiln_dataflow_testbench.cc", "kiln_simulate_options.h",
-                       "kiln_simulate_sample.h", "kiln_axi_memory.h"};
+                       "kiln_simulate_sample.h", "kiln_axi_memory.h", "kiln_memory_timing.h"};
   project.others.emplace_back("design.h", DesignHeader(pipeline, options));
   project.others.emplace_back("pipeline.txt", PrintPipeline(pipeline));
   const auto streams = static_cast<int>(pipeline.Find(StageKind::kWeightStream).size());

@@ -20,7 +20,6 @@
 namespace kiln::systolic {
 namespace {
 
-constexpr uint64_t kProgramAlignment = 4096;
 constexpr int kSharedIdBits = 3;  // of the memory side of kiln_shared_bus
 
 using hardware::Bus;
@@ -129,20 +128,6 @@ hardware::TopModule TopOf(const Config& config) {
   return top;
 }
 
-ProgramImage ProgramImageOf(const SystolicProgram& program) {
-  ProgramImage image;
-  image.base = AlignUp(program.memory_top(), kProgramAlignment);
-  for (const Step& step : program.steps()) {
-    if (step.kind != Step::Kind::kInstructions) continue;
-    image.bytes.resize(AlignUp(image.bytes.size(), kProgramAlignment));
-    image.addresses.push_back(image.base + image.bytes.size());
-    const std::vector<uint8_t> bits = program.EncodeStep(step);
-    image.bytes.insert(image.bytes.end(), bits.begin(), bits.end());
-  }
-  image.memory_bytes = AlignUp(image.base + image.bytes.size(), kProgramAlignment);
-  return image;
-}
-
 StatusOr<hardware::RtlProject> MachineProject(const Config& config) {
   if (const auto fault = FindRtlFault(config)) {
     return UnsupportedAt("", fmt::format("{}, key '{}'", config.name, fault->key), fault->fault,
@@ -152,9 +137,9 @@ StatusOr<hardware::RtlProject> MachineProject(const Config& config) {
   SetTop(TopOf(config), &project);
   project.testbench = {"kiln_systolic_testbench.cc", "kiln_systolic_bench.h",
                        "kiln_systolic_registers.h",  "kiln_axi_lite.h",
-                       "kiln_axi_memory.h",          "kiln_simulate_options.h",
-                       "kiln_simulate_sample.h",     "kiln_simulate_session.h",
-                       "kiln_simulate_wave.h"};
+                       "kiln_axi_memory.h",          "kiln_memory_timing.h",
+                       "kiln_simulate_options.h",    "kiln_simulate_sample.h",
+                       "kiln_simulate_session.h",    "kiln_simulate_wave.h"};
   project.others = {{"design.yaml", PrintConfig(config)}, {"design.h", DesignHeader(config)}};
   return project;
 }

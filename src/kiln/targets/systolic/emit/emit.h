@@ -29,16 +29,6 @@ std::optional<FormatFault> FindRtlFault(const Config& config);
 // interrupt; `running` and `finished` are for testbenches.
 hardware::TopModule TopOf(const Config& config);
 
-// The programs of a network in memory, after all other data: one for each step of kind
-// kInstructions, in order.
-struct ProgramImage {
-  uint64_t base = 0;                // address of bytes[0]
-  std::vector<uint8_t> bytes;       // the encoded instructions of all those steps
-  std::vector<uint64_t> addresses;  // the address of each program
-  uint64_t memory_bytes = 0;        // memory that the machine needs, including programs
-};
-ProgramImage ProgramImageOf(const SystolicProgram& program);
-
 // Return the machine with its testbench, without a program and with one. Errors: UnsupportedAt if
 // the RTL lacks something; a program without instructions.
 StatusOr<hardware::RtlProject> MachineProject(const Config& config);

@@ -4,6 +4,7 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "kiln/support/check.h"
+#include "kiln/support/integer.h"
 
 namespace kiln::systolic {
 namespace {
@@ -86,6 +87,21 @@ std::string SystolicProgram::Print() const {
     }
   }
   return out;
+}
+
+ProgramImage ProgramImageOf(const SystolicProgram& program) {
+  constexpr uint64_t kProgramAlignment = 4096;
+  ProgramImage image;
+  image.base = AlignUp(program.memory_top(), kProgramAlignment);
+  for (const Step& step : program.steps()) {
+    if (step.kind != Step::Kind::kInstructions) continue;
+    image.bytes.resize(AlignUp(image.bytes.size(), kProgramAlignment));
+    image.addresses.push_back(image.base + image.bytes.size());
+    const std::vector<uint8_t> bits = program.EncodeStep(step);
+    image.bytes.insert(image.bytes.end(), bits.begin(), bits.end());
+  }
+  image.memory_bytes = AlignUp(image.base + image.bytes.size(), kProgramAlignment);
+  return image;
 }
 
 }  // namespace kiln::systolic

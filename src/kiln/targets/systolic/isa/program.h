@@ -124,6 +124,16 @@ class SystolicProgram final : public Program {
   std::unique_ptr<FunctionalSlots> functional_slots_ = std::make_unique<FunctionalSlots>();
 };
 
+// The programs of a network in memory, after all other data: one for each step of kind
+// kInstructions, in order.
+struct ProgramImage {
+  uint64_t base = 0;                // address of bytes[0]
+  std::vector<uint8_t> bytes;       // the encoded instructions of all those steps
+  std::vector<uint64_t> addresses;  // the address of each program
+  uint64_t memory_bytes = 0;        // memory that the machine needs, including programs
+};
+ProgramImage ProgramImageOf(const SystolicProgram& program);
+
 }  // namespace kiln::systolic
 
 #endif  // KILN_TARGETS_SYSTOLIC_ISA_PROGRAM_H_

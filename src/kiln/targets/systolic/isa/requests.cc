@@ -12,7 +12,8 @@ namespace {
 
 // Appends a request of `bytes` bytes.
 void Ask(uint64_t address, int64_t bytes, int64_t port_bytes, Requests* requests) {
-  requests->push_back(static_cast<int32_t>(BeatsOf(address, bytes, port_bytes)));
+  requests->push_back({address, static_cast<int32_t>(bytes),
+                       static_cast<int32_t>(BeatsOf(address, bytes, port_bytes))});
 }
 
 // Appends one request of `bytes` bytes for each of `count` lines.
@@ -118,10 +119,10 @@ void AskPackedGroup(const Instruction& instruction, const Config& config, const 
   }
 }
 
-// Appends a stream's requests for a word.
+// Appends a stream's requests for a word to a port.
 void AskStream(const Stream& stream, const Config& config, uint64_t address, int64_t elements,
-               Requests* requests) {
-  const int64_t bytes = BytesOf(stream.element, config), port = config.operand_port_bytes;
+               int64_t port, Requests* requests) {
+  const int64_t bytes = BytesOf(stream.element, config);
   if (stream.element_stride == bytes) return Ask(address, elements * bytes, port, requests);
   AskLines(address, stream.element_stride, stream.element_stride == 0 ? 1 : elements, bytes, port,
            requests);
@@ -152,7 +153,7 @@ void AskWindow(const VectorProgram& program, const Config& config, const OuterIn
       const int64_t x = first_x + int64_t{kx} * w.dilation_x;
       if (x < 0 || x >= w.width) continue;
       AskStream(stream, config, Offset(base, y * w.row_stride + x * w.column_stride), elements,
-                &word->operands);
+                config.operand_port_bytes, &word->operands);
     }
   }
   // Both axes are searched at once. It takes a cycle to find that no position is inside the image.
@@ -202,8 +203,8 @@ Requests InputFillRequests(const Instruction& instruction, const Config& config,
     }
   }
   // A fill that consists of padding only reads one byte instead of its last word.
-  if (std::all_of(requests.begin(), requests.end(), [](int32_t beats) { return beats == 0; }))
-    requests.back() = 1;
+  if (std::all_of(requests.begin(), requests.end(), [](const Request& r) { return r.beats == 0; }))
+    requests.back() = {instruction.convolution.input_base, 1, 1};
   return requests;
 }
 
@@ -278,14 +279,26 @@ void VectorWords::Fill(size_t pass, const OuterIndex& outer, int64_t element, in
       AskWindow(program_, config_, outer, element, elements, word);
     } else {
       const Stream& stream = program_.operands[i];
-      AskStream(stream, config_, AddressOf(stream, outer, element), elements, &word->operands);
+      AskStream(stream, config_, AddressOf(stream, outer, element), elements,
+                config_.operand_port_bytes, &word->operands);
     }
   }
+  word->elements = elements;
   word->to_memory = program_.passes[pass].to_memory;
   if (!word->to_memory) return;
   const Stream& output = program_.output;
-  word->output = StreamBeats(output, config_, AddressOf(output, outer, element), elements,
-                             config_.output_port_bytes);
+  word->output_address = AddressOf(output, outer, element);
+  word->output =
+      StreamBeats(output, config_, word->output_address, elements, config_.output_port_bytes);
+}
+
+Requests VectorWords::WritesOf(const VectorWord& word) const {
+  Requests requests;
+  if (word.to_memory) {
+    AskStream(program_.output, config_, word.output_address, word.elements,
+              config_.output_port_bytes, &requests);
+  }
+  return requests;
 }
 
 // Order: column tile by column tile, row by row.

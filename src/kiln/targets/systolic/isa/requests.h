@@ -1,6 +1,7 @@
 // The requests of the units to their memory ports, one by one in program order. On a shared bus
-// (Config::shared_bus) the sums of beats in timing.h are not enough: when a request is granted
-// depends on the requests of other units. Covers instructions without block scales only.
+// (Config::shared_bus) and behind a simulated memory the sums of beats in timing.h are not enough:
+// when a request is granted or answered depends on the requests of other units. Covers instructions
+// without block scales only.
 #ifndef KILN_TARGETS_SYSTOLIC_ISA_REQUESTS_H_
 #define KILN_TARGETS_SYSTOLIC_ISA_REQUESTS_H_
 
@@ -13,9 +14,14 @@
 
 namespace kiln::systolic {
 
-// Beats of consecutive requests. 0 is a request that takes a cycle of its port but not of the bus
-// (padding).
-using Requests = std::vector<int32_t>;
+// A request. Without bytes it has no beats and no meaningful address, and takes a cycle of its port
+// but not of the bus (padding).
+struct Request {
+  uint64_t address = 0;
+  int32_t bytes = 0, beats = 0;
+};
+// Consecutive requests.
+using Requests = std::vector<Request>;
 
 // Returns the requests of an input fill: row groups [first, end) of a pixel tile (matrix), or the
 // fill that begins with column tile `first` (depthwise).
@@ -48,6 +54,8 @@ struct VectorWord {
   Requests operands;
   int64_t output = 0;  // beats
   bool to_memory = false;
+  uint64_t output_address = 0;  // of its first element, if it is written to memory
+  int64_t elements = 0;
   int64_t gap = 0;  // cycles after the word: PassGap
 };
 
@@ -61,6 +69,8 @@ class VectorWords {
 
   // Sets `*word` to the next word. Returns false after the last one.
   bool Next(VectorWord* word);
+  // Returns the requests that write a word to memory.
+  Requests WritesOf(const VectorWord& word) const;
 
  private:
   void Fill(size_t pass, const OuterIndex& outer, int64_t element, int64_t elements,

@@ -57,10 +57,10 @@ hardware::TopModule TopOf(const Config& c) {
 hardware::RtlProject MachineProject(const Config& config) {
   hardware::RtlProject project;
   SetTop(TopOf(config), &project);
-  project.testbench = {"kiln_vta_testbench.cc",   "kiln_vta_bench.h",
-                       "kiln_axi_lite.h",         "kiln_axi_memory.h",
-                       "kiln_simulate_options.h", "kiln_simulate_sample.h",
-                       "kiln_simulate_session.h", "kiln_simulate_wave.h"};
+  project.testbench = {
+      "kiln_vta_testbench.cc",  "kiln_vta_bench.h",        "kiln_axi_lite.h",
+      "kiln_axi_memory.h",      "kiln_memory_timing.h",    "kiln_simulate_options.h",
+      "kiln_simulate_sample.h", "kiln_simulate_session.h", "kiln_simulate_wave.h"};
   project.others = {{"design.yaml", PrintConfig(config)}, {"design.h", DesignHeader(config)}};
   return project;
 }

@@ -19,9 +19,9 @@ namespace {
 
 constexpr int64_t kMostThreads = 5;  // in one run: the device's thread and the host's
 
-// Devices of one level with the program in their memory. At the rtl level every run has a new
-// device with its own seed: the contents of registers at power-up, stalls and a DRAM's open row
-// must not depend on earlier runs.
+// Devices of one level with the program in their memory. At the rtl level, and behind a simulated
+// memory, every run has a new device (at the rtl level with its own seed): the contents of
+// registers at power-up, stalls and a DRAM's open rows must not depend on earlier runs.
 class NetworkDevices final : public MachineFactory {
  public:
   NetworkDevices(const VtaProgram& program, const Batch& batch, const RunOptions& options,
@@ -53,15 +53,22 @@ class NetworkDevices final : public MachineFactory {
   StatusOr<std::unique_ptr<ImageMachine>> Make(int64_t first) override {
     RtlOptions rtl = options_.rtl;
     rtl.seed += static_cast<uint64_t>(first);
-    KILN_ASSIGN_OR_RETURN(std::shared_ptr<Device> device,
-                          options_.level == Level::kRtl
-                              ? MakeRtlDevice(program_.config, {}, Designs(), rtl)
-                              : MakeDevice(NameOf(options_.level), Behind(rtl, program_.config)));
+    std::shared_ptr<Device> device;
+    if (options_.level == Level::kRtl) {
+      KILN_ASSIGN_OR_RETURN(device, MakeRtlDevice(program_.config, {}, Designs(), rtl));
+    } else if (options_.level == Level::kCycle) {
+      device = MakeCycleDevice(Behind(rtl, program_.config));
+    } else {
+      device = MakeFunctionalDevice(program_.config);
+    }
     KILN_RETURN_IF_ERROR(LoadProgram(program_, device.get()));
     return std::make_unique<NetworkRun>(program_, std::move(device), threads_, observer_);
   }
   bool HasTime() const override { return options_.level != Level::kFunctional; }
-  bool ReusesMachines() const override { return options_.level != Level::kRtl; }
+  bool ReusesMachines() const override {
+    return options_.level != Level::kRtl &&
+           !Behind(options_.rtl, program_.config).simulated.has_value();
+  }
 
  private:
   RtlDesigns& Designs() { return options_.rtl.folder.empty() ? RtlDesigns::Shared() : designs_; }

@@ -55,7 +55,6 @@ std::optional<size_t> FirstWrongStore(std::span<const Instruction> program, cons
 }
 
 // ---- Both levels in comparison.
-
 const Launch* LaunchAt(const ProgramParts& program, uint64_t address) {
   for (const Step& step : program.steps) {
     if (step.launch.has_value() && step.launch->address == address) return &*step.launch;
@@ -74,7 +73,7 @@ class BothLevels final : public LocalDevice {
         designs_(designs),
         options_(options),
         timed_(timed),
-        cycle_(Behind(options, program.config)) {}
+        cycle_(Behind(options, program.config).config, Behind(options, program.config).simulated) {}
 
   // The first launch that differs: its number, address and cycles.
   struct Found {

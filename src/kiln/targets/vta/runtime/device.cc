@@ -48,7 +48,8 @@ class FunctionalDevice final : public LocalDevice {
 
 class CycleDevice final : public LocalDevice {
  public:
-  CycleDevice(const Config& config, const DeviceLimits& limits) : LocalDevice(config, limits) {
+  CycleDevice(const MemoryModel& model, const DeviceLimits& limits)
+      : LocalDevice(model.config, limits), memory_(model.simulated) {
     Renew();
   }
 
@@ -63,8 +64,9 @@ class CycleDevice final : public LocalDevice {
     if (!result.fault.has_value()) last_run_ = result.time;
     return std::move(result.fault);
   }
-  void Renew() override { machine_ = std::make_unique<CycleMachine>(config()); }
+  void Renew() override { machine_ = std::make_unique<CycleMachine>(config(), memory_); }
 
+  const std::optional<hardware::AxiTiming> memory_;  // if it is simulated
   std::unique_ptr<CycleMachine> machine_;
   std::optional<RunTime> last_run_;
 };
@@ -192,6 +194,10 @@ std::unique_ptr<Device> MakeFunctionalDevice(const Config& config, const DeviceL
   return std::make_unique<FunctionalDevice>(config, limits);
 }
 
+std::unique_ptr<Device> MakeCycleDevice(const MemoryModel& model, const DeviceLimits& limits) {
+  return std::make_unique<CycleDevice>(model, limits);
+}
+
 StatusOr<std::unique_ptr<Device>> MakeRtlDevice(const Config& config, const DeviceLimits& limits,
                                                 RtlDesigns& designs, const RtlOptions& memory) {
   KILN_RETURN_IF_ERROR(designs.SimulationOf(config, {.netlist = memory.netlist}).status());
@@ -201,7 +207,7 @@ StatusOr<std::unique_ptr<Device>> MakeRtlDevice(const Config& config, const Devi
 StatusOr<std::unique_ptr<Device>> MakeDevice(std::string_view name, const Config& config,
                                              const DeviceLimits& limits) {
   if (name == "functional") return MakeFunctionalDevice(config, limits);
-  if (name == "cycle") return std::make_unique<CycleDevice>(config, limits);
+  if (name == "cycle") return MakeCycleDevice({config, std::nullopt}, limits);
   if (name == "rtl") return MakeRtlDevice(config, limits, RtlDesigns::Shared(), {});
   if (name.starts_with(kRemotePrefix)) {
     KILN_ASSIGN_OR_RETURN(const Endpoint server,

@@ -16,6 +16,7 @@
 #include "kiln/targets/vta/config/config.h"
 #include "kiln/targets/vta/isa/counters.h"
 #include "kiln/targets/vta/isa/memory.h"
+#include "kiln/targets/vta/simulate/cycle/memory_model.h"
 
 namespace kiln {
 struct RtlOptions;
@@ -84,6 +85,9 @@ struct DeviceLimits {
 
 // Makes a machine at the functional level in this process.
 std::unique_ptr<Device> MakeFunctionalDevice(const Config& config, const DeviceLimits& limits = {});
+
+// Makes a machine at the cycle level in this process, behind the memory of `model`.
+std::unique_ptr<Device> MakeCycleDevice(const MemoryModel& model, const DeviceLimits& limits = {});
 
 // The prefix of the names of remote devices.
 inline constexpr std::string_view kRemotePrefix = "remote:";

@@ -4,18 +4,21 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "kiln/hardware/axi_port.h"
 #include "kiln/hardware/bus_turns.h"
 #include "kiln/hardware/event_kernel.h"
+#include "kiln/targets/interface/difference.h"
 #include "kiln/targets/systolic/config/derived.h"
 #include "kiln/targets/systolic/isa/requests.h"
 #include "kiln/targets/systolic/isa/timing.h"
 #include "kiln/targets/systolic/isa/units.h"
 #include "kiln/targets/systolic/isa/walk.h"
 #include "kiln/targets/systolic/simulate/cycle/cycle_data.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle_memory.h"
 #include "kiln/targets/systolic/simulate/cycle/cycle_recorder.h"
 #include "kiln/targets/systolic/simulate/run_steps.h"
 
@@ -95,14 +98,24 @@ struct CommandQueue {
   Simulator& simulator_;
 };
 
+// The memory behind the ports. If every request has the same latency and the ports never wait for
+// it, it is the latency of `config`. Otherwise `config` is the design point, and `simulated` the
+// memory.
+struct MemoryBehind {
+  Config config;
+  int64_t prefetch_words;
+  std::optional<hardware::AxiTiming> simulated;
+};
+
 // One run of a sequence of instructions: all units, buffers and counters.
 class Machine {
  public:
-  Machine(const Config& config, int64_t prefetch_words, std::span<const Instruction> instructions,
-          const std::vector<Prepared>& prepared, std::span<uint8_t> memory)
-      : config_(config),
-        prefetch_words_(prefetch_words),
-        numbers_(config),
+  // `program` is the address of the encoded instructions.
+  Machine(const MemoryBehind& behind, std::span<const Instruction> instructions,
+          const std::vector<Prepared>& prepared, uint64_t program, std::span<uint8_t> memory)
+      : config_(behind.config),
+        prefetch_words_(behind.prefetch_words),
+        numbers_(config_),
         prepared_(prepared),
         memory_(memory),
         recorder_(simulator_, instructions),
@@ -114,35 +127,50 @@ class Machine {
         depthwise_weights_(simulator_),
         shadow_(simulator_, 1),
         passes_started_(simulator_),
-        array_done_(simulator_, static_cast<size_t>(config.accumulation_buffer_banks)),
-        depthwise_done_(simulator_, static_cast<size_t>(config.accumulation_buffer_banks)),
+        array_done_(simulator_, static_cast<size_t>(config_.accumulation_buffer_banks)),
+        depthwise_done_(simulator_, static_cast<size_t>(config_.accumulation_buffer_banks)),
         accumulation_released_(simulator_),
         parameters_ready_(simulator_, 1),
         parameters_released_(simulator_),
         writes_(simulator_, instructions.size() + 1),
-        fetches_words_(config.shared_bus || WordCycles(config) > 1),
+        fetches_words_(behind.simulated.has_value() || config_.shared_bus ||
+                       WordCycles(config_) > 1),
         bus_(simulator_, kReaders),
-        words_(simulator_, static_cast<size_t>(prefetch_words)),
+        words_(simulator_, static_cast<size_t>(prefetch_words_)),
         words_taken_(simulator_),
-        accumulation_(static_cast<size_t>(config.accumulation_buffer_banks)),
-        array_weights_(config),
-        shadow_weights_(config) {
+        accumulation_(static_cast<size_t>(config_.accumulation_buffer_banks)),
+        array_weights_(config_),
+        shadow_weights_(config_) {
     for (int u = 0; u < kUnits; ++u) {
-      commands_.push_back(std::make_unique<CommandQueue>(simulator_, config.command_queue_depth));
+      commands_.push_back(std::make_unique<CommandQueue>(simulator_, config_.command_queue_depth));
     }
-    for (int p = 0; p < config.precisions(); ++p)
-      array_numbers_.emplace_back(AtPrecision(config, p));
+    for (int p = 0; p < config_.precisions(); ++p)
+      array_numbers_.emplace_back(AtPrecision(config_, p));
     first_visit_.reserve(prepared.size());
     int64_t visits = 0;
     for (const Prepared& p : prepared) {
       first_visit_.push_back(visits);
       visits += static_cast<int64_t>(p.visits.size());
     }
+    if (!behind.simulated.has_value()) return;
+    simulated_ = std::make_unique<SimulatedMemory>(
+        simulator_, config_, *behind.simulated, program,
+        SimulatedMemory::Machine{
+            .arrived = [this](const Arrival& arrival, int64_t cycle) { Arrived(arrival, cycle); },
+            .wants_program =
+                [this](int64_t requested) {
+                  return !program_ended_ && requested - words_taken_.value() < prefetch_words_;
+                },
+            .running = [this] { return !program_ended_ || finished_.value() < Count(); }});
   }
 
   Status Run(Trace& trace) {
     simulator_.Spawn("command processor", CommandProcessor());
-    if (fetches_words_ && !prepared_.empty()) simulator_.Spawn("program fetch", ProgramFetch());
+    if (simulated_ != nullptr && !prepared_.empty()) {
+      simulated_->Start();
+    } else if (fetches_words_ && !prepared_.empty()) {
+      simulator_.Spawn("program fetch", ProgramFetch());
+    }
     simulator_.Spawn("input fetch", InputFetch());
     simulator_.Spawn("weight fetch", WeightFetch());
     simulator_.Spawn("weight load", WeightLoad());
@@ -157,7 +185,8 @@ class Machine {
     KILN_CHECK(simulator_.unfinished().empty());  // a checked program cannot deadlock the machine
     if (!memory_.fault().empty())
       return ErrorAt("", "", memory_.fault(), "the program is malformed");
-    trace.cycles = simulator_.now();
+    trace.cycles =
+        simulated_ != nullptr && !kernels_.empty() ? kernels_.back().end : simulator_.now();
     recorder_.TakeSpans(trace);
     trace.units = recorder_.TakeUnits();
     for (size_t i = 0; i < kernels_.size(); ++i) kernels_[i].busy_cycles = recorder_.BusyOf(i);
@@ -166,6 +195,7 @@ class Machine {
   }
 
  private:
+  int64_t Count() const { return std::ssize(prepared_); }
   const ArrayNumbers& NumbersOf(const Instruction& in) const {
     return array_numbers_[in.precision];
   }
@@ -281,17 +311,110 @@ class Machine {
     words_taken_.Add(prefetch_words_);
   }
 
+  // Hands on what a word from the simulated memory ends. It is at its port's output in `cycle`, and
+  // usable from the next cycle on; a word of the program at once.
+  void Arrived(const Arrival& arrival, int64_t cycle) {
+    switch (arrival.of) {
+      case Arrival::Of::kNothing:
+        break;
+      case Arrival::Of::kProgramWord:
+        return words_.Put(0, cycle);
+      case Arrival::Of::kInputs:
+        return inputs_.filled.Put(arrival.number, cycle + 1);
+      case Arrival::Of::kDepthwiseInputs:
+        return depthwise_inputs_.filled.Put(arrival.number, cycle + 1);
+      case Arrival::Of::kWeights:
+        return weights_.filled.Put(arrival.number, cycle + 1);
+      case Arrival::Of::kDepthwiseWeights:
+        return depthwise_weights_.filled.Put(arrival.number, cycle + 1);
+      case Arrival::Of::kParameters:
+        return parameters_ready_.Put(0, cycle + 1);
+      case Arrival::Of::kOperands:
+        return simulated_->lanes().SetReady(arrival.number, cycle + 1);
+    }
+  }
+  // Issues a request to the simulated memory, and resumes in the cycle in which the port accepts
+  // it.
+  Part AskMemory(SimulatedMemory::Port port, const Request& request, const Arrival& arrival) {
+    co_await PortReady(port);
+    simulated_->read(port).Request(static_cast<uint64_t>(simulator_.now()), request.address,
+                                   static_cast<uint64_t>(request.bytes), arrival);
+  }
+  // Issues the requests of a step to the simulated memory. The last one brings `arrival`.
+  Part AskMemory(SimulatedMemory::Port port, const Requests& requests, const Arrival& arrival,
+                 CommandQueue* through) {
+    for (const Request& request : requests) {
+      const bool last = &request == &requests.back();
+      co_await AskMemory(port, request, last ? arrival : Arrival{});
+      co_await simulator_.Delay(1);
+      if (through != nullptr && last) through->Done();
+      co_await simulator_.Delay(std::max(request.beats, 1) - 1);
+    }
+    // The unit is busy until the port can take a further request.
+    co_await PortReady(port);
+  }
+  Part PortReady(SimulatedMemory::Port port) {
+    ReadPort& read = simulated_->read(port);
+    while (!read.ready(static_cast<uint64_t>(simulator_.now()))) co_await simulator_.Delay(1);
+  }
+
+  // Runs the words of the vector unit behind the simulated memory, from the first cycle in which
+  // they can begin to the end of their time. Sets `time->busy`.
+  Part AskMemoryForWords(VectorWords words, const VectorProgram& program, VectorTime* time) {
+    VectorLanes& lanes = simulated_->lanes();
+    const int64_t depth = PipelineDepth(program, config_);
+    co_await simulator_.WaitUntil(commands_[kVectorUnit]->AvailableSince() + kFirstSlotCycles);
+    while (lanes.leaving() > depth) co_await simulator_.Delay(1);
+    const int64_t start = simulator_.now();
+    VectorWord word, next;
+    for (bool more = words.Next(&word); more; word = std::move(next)) {
+      more = words.Next(&next);
+      while (!lanes.room()) co_await simulator_.Delay(1);
+      const int64_t begin = simulator_.now();
+      const bool reads = word.search > 0 || !word.operands.empty();
+      const int64_t number = lanes.Begin({.reads = reads,
+                                          .to_memory = word.to_memory,
+                                          .last_of_block = !more,
+                                          .depth = depth,
+                                          .writes = words.WritesOf(word)});
+      const auto length = [&](int64_t asked) {
+        return std::max({asked, word.output, int64_t{1}}) + word.gap;
+      };
+      int64_t slot = length(word.search);
+      if (word.operands.empty()) {
+        if (reads) lanes.SetReady(number, begin + word.search);
+        lanes.EndSlot(begin + slot - 1, slot);
+      }
+      co_await simulator_.Delay(word.operands.empty() ? 0 : word.search);
+      for (const Request& request : word.operands) {
+        const bool last = &request == &word.operands.back();
+        co_await AskMemory(SimulatedMemory::kOperand, request,
+                           last ? Arrival{Arrival::Of::kOperands, number} : Arrival{});
+        if (last) {
+          slot = length(simulator_.now() + request.beats - begin);
+          lanes.EndSlot(begin + slot - 1, slot);
+        } else {
+          co_await simulator_.Delay(request.beats);
+        }
+      }
+      if (more) co_await simulator_.WaitUntil(begin + slot);
+    }
+    co_await lanes.BlockEnd();
+    time->busy = simulator_.now() - start;
+  }
+
   // Issues the requests of a step on the shared bus. With `through`, the unit finishes its
   // instruction in the first cycle of the last request.
   Part Ask(Reader reader, const Requests& requests, CommandQueue* through) {
     for (size_t i = 0; i < requests.size(); ++i) {
-      if (requests[i] == 0) {
+      const int32_t beats = requests[i].beats;
+      if (beats == 0) {
         co_await simulator_.Delay(1);
       } else {
-        co_await bus_.Turn(reader, requests[i]);
+        co_await bus_.Turn(reader, beats);
       }
       if (through != nullptr && i + 1 == requests.size()) through->Done();
-      co_await simulator_.Delay(std::max(requests[i], 1) - 1);
+      co_await simulator_.Delay(std::max(beats, 1) - 1);
     }
   }
 
@@ -357,6 +480,15 @@ class Machine {
           recorder_.unit(kInputFetch).bytes_read += memory_.bytes_read - before;
           const bool last = &visit == last_fetch && fill + 1 == p.geometry.fills;
           CommandQueue* through = last ? commands_[kInputFetch].get() : nullptr;
+          if (simulated_ != nullptr) {
+            const int64_t begin = simulator_.now();
+            const Requests requests = InputFillRequests(in, config_, p.geometry, visit, first, end);
+            co_await AskMemory(
+                SimulatedMemory::kInput, requests,
+                {depthwise ? Arrival::Of::kDepthwiseInputs : Arrival::Of::kInputs, k}, through);
+            recorder_.Busy(kInputFetch, i, begin, simulator_.now());
+            continue;
+          }
           if (config_.shared_bus) {
             const int64_t begin = simulator_.now();
             const Requests requests = InputFillRequests(in, config_, p.geometry, visit, first, end);
@@ -447,6 +579,20 @@ class Machine {
           recorder_.unit(kWeightFetch).bytes_read += memory_.bytes_read - before;
           const bool last = &visit == last_fetch && end == tiles;
           CommandQueue* through = last ? commands_[kWeightFetch].get() : nullptr;
+          if (simulated_ != nullptr) {
+            const int64_t begin = simulator_.now();
+            const Arrival filled{depthwise ? Arrival::Of::kDepthwiseWeights : Arrival::Of::kWeights,
+                                 k};
+            for (const auto& tile : fetched) {
+              const bool last_tile = &tile == &fetched.back();
+              const Requests requests =
+                  WeightTileRequests(in, config_, visit.batch, tile.first, tile.second);
+              co_await AskMemory(SimulatedMemory::kWeight, requests, last_tile ? filled : Arrival{},
+                                 last_tile ? through : nullptr);
+            }
+            recorder_.Busy(kWeightFetch, i, begin, simulator_.now());
+            continue;
+          }
           if (config_.shared_bus) {
             const int64_t begin = simulator_.now();
             for (const auto& tile : fetched) {
@@ -613,6 +759,14 @@ class Machine {
         recorder_.unit(kParameterFetch).bytes_read += memory_.bytes_read - before;
         const bool last = &visit == last_fetch;
         CommandQueue* through = last ? commands_[kParameterFetch].get() : nullptr;
+        if (simulated_ != nullptr) {
+          const int64_t begin = simulator_.now();
+          const Requests requests = ParameterRequests(*p.instruction, config_, visit);
+          co_await AskMemory(SimulatedMemory::kOperand, requests, {Arrival::Of::kParameters, 0},
+                             through);
+          recorder_.Busy(kParameterFetch, i, begin, simulator_.now());
+          continue;
+        }
         if (config_.shared_bus) {
           const int64_t begin = simulator_.now();
           const Requests requests = ParameterRequests(*p.instruction, config_, visit);
@@ -642,8 +796,12 @@ class Machine {
           co_await finished_.AtLeast(AwaitedBy(in, i));
           recorder_.Stall(kVectorUnit, kEarlierInstruction, since);
         }
-        co_await simulator_.WaitUntil(VectorReady(in.vector));
-        if (config_.shared_bus) {
+        if (simulated_ == nullptr) co_await simulator_.WaitUntil(VectorReady(in.vector));
+        if (simulated_ != nullptr) {
+          co_await AskMemoryForWords(VectorWords(in, config_), in.vector, &time);
+          recorder_.Waited(kVectorUnit, i,
+                           time.busy - VectorInstructionTime(in.vector, config_).busy);
+        } else if (config_.shared_bus) {
           co_await AskForWords(VectorWords(in, config_), in.vector, &time);
         } else {
           time = VectorInstructionTime(in.vector, config_);
@@ -666,8 +824,11 @@ class Machine {
           co_await parameters_ready_.Pop();
           recorder_.Stall(kVectorUnit, kNoChannelParameters, since);
         }
-        co_await simulator_.WaitUntil(VectorReady(in.vector));
-        if (config_.shared_bus) {
+        if (simulated_ == nullptr) co_await simulator_.WaitUntil(VectorReady(in.vector));
+        if (simulated_ != nullptr) {
+          co_await AskMemoryForWords(VectorWords(in, config_, visit), in.vector, &time);
+          recorder_.Waited(kVectorUnit, i, time.busy - DrainTime(in, config_, visit).busy);
+        } else if (config_.shared_bus) {
           co_await AskForWords(VectorWords(in, config_, visit), in.vector, &time);
         } else {
           time = DrainTime(in, config_, visit);
@@ -683,7 +844,11 @@ class Machine {
         if (visit.last_of_parameters) parameters_released_.Add();
       }
       vector_done_.Add();
-      co_await writes_.Push(i, time.finished - time.busy);
+      if (simulated_ != nullptr) {
+        simulated_->lanes().EndInstruction(i, PipelineDepth(in.vector, config_));
+      } else {
+        co_await writes_.Push(i, time.finished - time.busy);
+      }
       commands_[kVectorUnit]->Done();
     }
   }
@@ -704,7 +869,12 @@ class Machine {
   Process Completion() {
     int64_t before = 0;
     for (size_t n = prepared_.size(); n > 0; --n) {
-      const size_t i = co_await writes_.Pop();
+      size_t i = 0;
+      if (simulated_ != nullptr) {
+        i = co_await simulated_->lanes().Finished();
+      } else {
+        i = co_await writes_.Pop();
+      }
       KernelTrace kernel;
       kernel.kernel = static_cast<int>(prepared_[i].instruction->kernel);
       kernel.begin = std::exchange(before, simulator_.now());
@@ -743,6 +913,8 @@ class Machine {
   Counter parameters_released_;
   Queue<size_t> writes_;
 
+  std::unique_ptr<SimulatedMemory> simulated_;  // null: every request has the same latency
+
   // Models the program's instruction words one by one, if they may arrive more than a cycle apart.
   const bool fetches_words_;
   BusTurns bus_;  // also used for a program port of its own
@@ -758,53 +930,70 @@ class Machine {
   ParameterBank parameters_;
 };
 
-// Returns the design point with the latency of the memory in `rtl`. Prefetching still depends on
-// the original design point.
-Config Behind(const RtlOptions& rtl, const Config& design) {
-  Config config = design;
-  if (rtl.followed_latency() > 0) {
-    config.memory_latency = static_cast<int>(rtl.followed_latency()) + design.port_latency();
+// Returns the memory in `rtl` behind a design point. Prefetching depends on the design point alone.
+MemoryBehind Behind(const RtlOptions& rtl, const Config& design) {
+  MemoryBehind behind{design, PrefetchWords(design), std::nullopt};
+  const auto own = static_cast<uint64_t>(AnswerCycles(design));
+  if (SimulatesMemory(design) && rtl.stall_probability == 0 &&
+      (rtl.dram_bytes_per_cycle > 0 || rtl.memory_latency > own)) {
+    behind.simulated = MemoryTimingOf(rtl, own);
+  } else if (rtl.followed_latency() > 0) {
+    behind.config.memory_latency = static_cast<int>(rtl.followed_latency()) + design.port_latency();
   }
-  return config;
+  return behind;
 }
 
-StatusOr<Trace> RunPrepared(const Config& config, int64_t prefetch_words,
-                            std::span<const Instruction> instructions,
-                            const std::vector<Prepared>& prepared, std::span<uint8_t> memory) {
+StatusOr<Trace> RunPrepared(const MemoryBehind& behind, std::span<const Instruction> instructions,
+                            const std::vector<Prepared>& prepared, uint64_t address,
+                            std::span<uint8_t> memory) {
   Trace trace;
-  Machine machine(config, prefetch_words, instructions, prepared, memory);
+  Machine machine(behind, instructions, prepared, address, memory);
   KILN_RETURN_IF_ERROR(machine.Run(trace));
   return trace;
 }
 
 }  // namespace
 
+bool SimulatesMemory(const Config& config) { return config.block_size == 0 && !config.shared_bus; }
+
 StatusOr<Trace> RunInstructions(const Config& config, std::span<const Instruction> instructions,
-                                std::span<uint8_t> memory, const RtlOptions& rtl) {
+                                std::span<uint8_t> memory, const RtlOptions& rtl,
+                                uint64_t address) {
   for (const Instruction& instruction : instructions)
     KILN_RETURN_IF_ERROR(CheckInstruction(instruction, config));
-  const Config timed = Behind(rtl, config);
-  return RunPrepared(timed, PrefetchWords(config), instructions, Prepare(timed, instructions),
-                     memory);
+  const MemoryBehind behind = Behind(rtl, config);
+  return RunPrepared(behind, instructions, Prepare(behind.config, instructions), address, memory);
+}
+
+StatusOr<Trace> RunInstructionsBehind(const hardware::AxiTiming& timing, const Config& config,
+                                      std::span<const Instruction> instructions, uint64_t address,
+                                      std::span<uint8_t> memory) {
+  KILN_CHECK(SimulatesMemory(config));
+  for (const Instruction& instruction : instructions)
+    KILN_RETURN_IF_ERROR(CheckInstruction(instruction, config));
+  return RunPrepared({config, PrefetchWords(config), timing}, instructions,
+                     Prepare(config, instructions), address, memory);
 }
 
 StatusOr<RunResult> RunCycle(const SystolicProgram& program, const Batch& batch,
                              const RunOptions& options) {
-  const Config config = Behind(options.rtl, program.config());
-  const int64_t prefetch_words = PrefetchWords(program.config());
+  const MemoryBehind behind = Behind(options.rtl, program.config());
   const std::span<const Instruction> all(program.instructions());
   for (const Instruction& instruction : all)
-    KILN_RETURN_IF_ERROR(CheckInstruction(instruction, config));
+    KILN_RETURN_IF_ERROR(CheckInstruction(instruction, behind.config));
   // The visits of a step's instructions are the same for every image.
   std::vector<std::vector<Prepared>> prepared;
   for (const Step& step : program.steps()) {
     if (step.kind == Step::Kind::kHost) continue;
-    prepared.push_back(Prepare(config, InstructionsOf(program, step)));
+    prepared.push_back(Prepare(behind.config, InstructionsOf(program, step)));
   }
+  // Where the programs are matters behind a simulated memory alone.
+  std::vector<uint64_t> addresses(prepared.size(), 0);
+  if (behind.simulated.has_value()) addresses = ProgramImageOf(program).addresses;
   return RunSteps(program, batch, options, Level::kCycle,
                   [&](int64_t, const Step& step, size_t number, std::span<uint8_t> memory) {
-                    return RunPrepared(config, prefetch_words, InstructionsOf(program, step),
-                                       prepared[number], memory);
+                    return RunPrepared(behind, InstructionsOf(program, step), prepared[number],
+                                       addresses[number], memory);
                   });
 }
 

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "kiln/hardware/axi_port_model.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/interface/accelerator.h"
 #include "kiln/targets/systolic/config/config.h"
@@ -23,11 +24,22 @@ namespace kiln::systolic {
 
 // Runs instructions (without kEnd, which is implied) on `memory`, addresses [0, memory.size()), and
 // returns their trace. Trace::kernels holds one entry per instruction in program order; entries are
-// contiguous and cover the whole time. `rtl` describes the memory behind the ports; this level
-// follows its latency only. Errors: an instruction that CheckInstruction refuses; an access outside
-// `memory`.
+// contiguous and cover the whole time. `rtl` describes the memory behind the ports, whose stalls
+// are not followed. The encoded instructions are at `address`, which matters behind a DRAM.
+// Errors: an instruction that CheckInstruction refuses; an access outside `memory`.
 StatusOr<Trace> RunInstructions(const Config& config, std::span<const Instruction> instructions,
-                                std::span<uint8_t> memory, const RtlOptions& rtl = {});
+                                std::span<uint8_t> memory, const RtlOptions& rtl = {},
+                                uint64_t address = 0);
+// Does the same behind a simulated memory of this timing, without its stalls. The machine must be
+// one that SimulatesMemory accepts.
+StatusOr<Trace> RunInstructionsBehind(const hardware::AxiTiming& timing, const Config& config,
+                                      std::span<const Instruction> instructions, uint64_t address,
+                                      std::span<uint8_t> memory);
+// Returns whether this level simulates a DRAM behind this machine, and latencies for which its
+// ports cannot keep enough requests in flight. It does for machines with a bus for each port and
+// without block scales; the time of others behind such a memory is as behind one of the design
+// point's latency.
+bool SimulatesMemory(const Config& config);
 
 // Runs a program on every image of the batch (Accelerator::Run at Level::kCycle). Host steps take
 // no cycles.

@@ -2,6 +2,7 @@
 #ifndef KILN_TARGETS_SYSTOLIC_SIMULATE_CYCLE_CYCLE_RECORDER_H_
 #define KILN_TARGETS_SYSTOLIC_SIMULATE_CYCLE_CYCLE_RECORDER_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -29,6 +30,11 @@ class Recorder {
   // Records work from cycle `begin` to `end`, past or future. A unit's times must be reported in
   // order.
   void Busy(Unit unit, size_t index, int64_t begin, int64_t end);
+  // Records that in `cycles` of its recorded work on instruction `index` the unit waited for a
+  // simulated memory. They stay busy cycles of the unit, but are not counted by BusyOf.
+  void Waited(Unit unit, size_t index, int64_t cycles) {
+    busy_[index * kUnits + unit] -= std::max<int64_t>(cycles, 0);
+  }
   UnitTrace& unit(Unit unit) { return units_[unit]; }
 
   // To be called at the end of the run.

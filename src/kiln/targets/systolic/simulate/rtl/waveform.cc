@@ -46,7 +46,7 @@ class StepOnBoth {
     PrefixRun run{.ends = {}, .memory = {memory_.begin(), memory_.end()}};
     KILN_ASSIGN_OR_RETURN(
         const Trace trace,
-        RunInstructions(config_, instructions_.first(instructions), run.memory, options_));
+        RunInstructions(config_, instructions_.first(instructions), run.memory, options_, base_));
     for (const KernelTrace& kernel : trace.kernels) run.ends.push_back(kernel.end);
     return run;
   }

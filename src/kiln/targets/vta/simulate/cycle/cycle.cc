@@ -39,10 +39,15 @@ class Units {
       if (l.fault.has_value()) l.finished = false;
       const bool ended = l.finished || l.fault.has_value();
       if (!l.changed && !ended) {
-        const Cycle event = std::min({compute_.NextEvent(), read_.NextEvent(), store_.NextEvent()});
-        const bool frozen = event == kNever && !read_.Asks();
-        if (frozen) return false;
-        if (skips) next = read_.Skip(std::min(event, end));
+        Cycle event = std::min({compute_.NextEvent(), read_.NextEvent(), store_.NextEvent()});
+        if (l.shared != nullptr) event = std::min(event, l.shared->NextEvent());
+        const bool asks = read_.Asks() || (l.shared != nullptr && l.shared->asks());
+        if (event == kNever && !asks) return false;
+        if (skips && l.shared == nullptr) {
+          next = read_.Skip(std::min(event, end));
+        } else if (skips && !asks) {
+          next = std::min(event, end);
+        }
       }
       for (size_t i = 0; i < l.lost_count; ++i) l.counters[l.lost[i]] += next - l.now;
       if (ended) return true;
@@ -73,6 +78,7 @@ class Units {
     read_.Arbitrate();
     read_.StartLoads();
     store_.Start();
+    if (launch_.shared != nullptr) store_.Write();
     compute_.TakeInstructions();
     read_.HandOn();
     read_.Arrive();
@@ -83,6 +89,7 @@ class Units {
     read_.EndCycle();
     store_.EndCycle();
     launch_.tokens.EndCycle();
+    if (launch_.shared != nullptr) launch_.shared->Sample(launch_.now);
   }
 
   CycleLaunch& launch_;
@@ -95,7 +102,10 @@ class Units {
 
 class CycleMachine::Machine {
  public:
-  explicit Machine(const Config& config) : config_(config), decoder_(config), data_(config) {}
+  Machine(const Config& config, const std::optional<hardware::AxiTiming>& memory)
+      : config_(config), decoder_(config), data_(config) {
+    if (memory.has_value()) bus_.emplace(*memory);
+  }
 
   Result Launch(DeviceMemory& memory, uint64_t address, size_t count, uint64_t most_cycles,
                 Timeline* timeline);
@@ -115,6 +125,7 @@ class CycleMachine::Machine {
   const Config config_;
   const CycleDecoder decoder_;
   CycleData data_;
+  std::optional<hardware::MemoryBus> bus_;
   TokenLinks tokens_;
   Profile profile_;
   std::vector<Instruction> program_;
@@ -156,6 +167,12 @@ CycleMachine::Result CycleMachine::Machine::Launch(DeviceMemory& memory, uint64_
                                                    Timeline* timeline) {
   Decode(memory, address, count);
   tokens_.BeginLaunch(program_.size());
+  // Nothing is in flight between launches, whose cycles count from 0.
+  std::optional<SharedMemory> shared;
+  if (bus_.has_value()) {
+    bus_->RestartClock();
+    shared.emplace(*bus_, config_);
+  }
   CycleLaunch launch{.config = config_,
                      .program = program_,
                      .count = count,
@@ -164,6 +181,7 @@ CycleMachine::Result CycleMachine::Machine::Launch(DeviceMemory& memory, uint64_
                      .tokens = tokens_,
                      .profile = profile_,
                      .timeline = timeline,
+                     .shared = shared.has_value() ? &*shared : nullptr,
                      .stopped = std::nullopt,
                      .fault = std::nullopt,
                      .counters = {},
@@ -213,6 +231,7 @@ StatusOr<std::optional<uint64_t>> CycleTimer::CyclesOf(const std::vector<Instruc
                      .tokens = tokens,
                      .profile = profile,
                      .timeline = nullptr,
+                     .shared = nullptr,
                      .stopped = std::nullopt,
                      .fault = std::nullopt,
                      .counters = {},
@@ -231,7 +250,8 @@ StatusOr<std::optional<uint64_t>> CycleTimer::CyclesOf(const std::vector<Instruc
   return launch.now + 1;
 }
 
-CycleMachine::CycleMachine(const Config& config) : machine_(std::make_unique<Machine>(config)) {}
+CycleMachine::CycleMachine(const Config& config, const std::optional<hardware::AxiTiming>& memory)
+    : machine_(std::make_unique<Machine>(config, memory)) {}
 CycleMachine::~CycleMachine() = default;
 
 CycleMachine::Result CycleMachine::Launch(DeviceMemory& memory, uint64_t address, size_t count,

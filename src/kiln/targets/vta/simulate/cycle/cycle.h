@@ -19,6 +19,7 @@
 #include <optional>
 #include <vector>
 
+#include "kiln/hardware/axi_port_model.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/vta/config/config.h"
 #include "kiln/targets/vta/isa/counters.h"
@@ -34,7 +35,12 @@ namespace kiln::vta {
 // one launch to the next.
 class CycleMachine {
  public:
-  explicit CycleMachine(const Config& config);
+  // With `memory`, the ports are behind this memory, whose stalls are ignored: a launch takes the
+  // cycles of the hardware behind the same memory, whose open rows stay open from one launch to the
+  // next. Without it, every request has the design point's latency, so that runs of requests are
+  // simulated in one step.
+  explicit CycleMachine(const Config& config,
+                        const std::optional<hardware::AxiTiming>& memory = std::nullopt);
   ~CycleMachine();
 
   struct Result {

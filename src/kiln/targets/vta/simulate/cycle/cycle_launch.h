@@ -16,6 +16,7 @@
 #include "kiln/targets/vta/isa/profile.h"
 #include "kiln/targets/vta/isa/timeline.h"
 #include "kiln/targets/vta/simulate/cycle/cycle_data.h"
+#include "kiln/targets/vta/simulate/cycle/cycle_ports.h"
 #include "kiln/targets/vta/simulate/cycle/cycle_units.h"
 
 namespace kiln::vta {
@@ -29,7 +30,8 @@ struct CycleLaunch {
   CycleData& data;
   TokenLinks& tokens;
   Profile& profile;
-  Timeline* timeline;  // may be null
+  Timeline* timeline;    // may be null
+  SharedMemory* shared;  // null: every request has the design point's latency
 
   Cycle now = 0;
   // Whether anything happened in this cycle that other units may see in the next one. Requests in

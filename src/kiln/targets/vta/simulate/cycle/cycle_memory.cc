@@ -98,6 +98,12 @@ void ReadUnits::Ask(Owner owner, Cycle at, uint64_t count) {
   if (reader.run.active()) return;
 
   words_.Add(word, {owner, reader.id});
+  EndReader(owner, at);
+}
+
+void ReadUnits::EndReader(Owner owner, Cycle at) {
+  CycleLaunch& l = launch_;
+  const Reader& reader = readers_[owner];
   l.counters[owner == kLoad ? Counter::kLoadBusy : Counter::kLoaderBusy] += at - reader.start;
   l.Span(owner == kLoad ? Unit::kLoad : Unit::kLoader, reader.instruction, reader.start + 1,
          at + 1);
@@ -107,6 +113,7 @@ void ReadUnits::Ask(Owner owner, Cycle at, uint64_t count) {
 void ReadUnits::Arbitrate() {
   load_free_ = !readers_[kLoad].run.active();
   loader_free_ = !readers_[kLoader].run.active();
+  if (launch_.shared != nullptr) return ArbitrateShared(*launch_.shared);
   if (launch_.now < port_.free_at()) return;
   if (FetchIsNext()) {
     AskForInstruction();
@@ -115,6 +122,57 @@ void ReadUnits::Arbitrate() {
   } else if (!load_free_) {
     Ask(kLoad, launch_.now, 1);
   }
+}
+
+void ReadUnits::ArbitrateShared(SharedMemory& shared) {
+  CycleLaunch& l = launch_;
+  std::optional<Owner> served = holder_;  // the port serves it in this cycle
+  if (shared.reads.ready(l.now)) {
+    served = std::nullopt;
+    if (FetchIsNext()) {
+      served = kFetch;
+    } else if (!loader_free_) {
+      served = kLoader;
+    } else if (!load_free_) {
+      served = kLoad;
+    }
+    if (served.has_value()) {
+      holder_ = *served;
+      AskShared(shared, *served);
+    }
+  }
+  if (!loader_free_ && served != kLoader) ++l.counters[Counter::kLoaderPort];
+  if (!load_free_ && served != kLoad) ++l.counters[Counter::kLoadPort];
+}
+
+void ReadUnits::AskShared(SharedMemory& shared, Owner owner) {
+  CycleLaunch& l = launch_;
+  if (owner == kFetch) {
+    const uint64_t address = address_ + asked_ * kInstructionBytes;
+    const auto beats =
+        static_cast<uint64_t>(BeatsOf(address, kInstructionBytes, l.config.memory_port_bytes));
+    shared.reads.Request(l.now, address, kInstructionBytes, {owner, asked_, true});
+    l.Span(Unit::kFetch, asked_, l.now, l.now + beats);
+    ++asked_;
+    l.counters[Counter::kReadBeats] += beats;
+    l.counters[Counter::kInstructionBytes] += kInstructionBytes;
+    l.changed = true;
+    return;
+  }
+  Reader& reader = readers_[owner];
+  const bool last = reader.run.left() == 1;
+  if (reader.run.data()) {
+    const uint64_t address = AddressOfRow(l.program[reader.instruction],
+                                          static_cast<uint32_t>(reader.run.row()), l.config) +
+                             reader.run.column() * reader.bytes;
+    shared.reads.Request(l.now, address, reader.bytes, {owner, reader.id, last});
+    l.counters[Counter::kReadBeats] += reader.beats;
+    l.counters[reader.of_bytes] += reader.bytes;
+  } else {
+    shared.reads.Request(l.now, 0, 0, {owner, reader.id, last});
+  }
+  reader.run.Advance(1);
+  if (last) EndReader(owner, l.now);
 }
 
 void ReadUnits::StartReader(Owner owner, size_t instruction, uint64_t id) {
@@ -132,8 +190,9 @@ void ReadUnits::StartReader(Owner owner, size_t instruction, uint64_t id) {
       std::max<uint64_t>(1, reader.bytes / static_cast<uint64_t>(l.config.memory_port_bytes));
   reader.of_bytes = BytesOf(in.memory);
   reader.start = l.now;
-  // The port may still be occupied by another unit's request when the first one is made.
-  if (holder_ != owner && port_.free_at() > l.now + 1) {
+  // The port may still be occupied by another unit's request when the first one is made. Behind a
+  // simulated memory ArbitrateShared counts these cycles.
+  if (l.shared == nullptr && holder_ != owner && port_.free_at() > l.now + 1) {
     l.counters[owner == kLoad ? Counter::kLoadPort : Counter::kLoaderPort] +=
         port_.free_at() - (l.now + 1);
   }
@@ -206,9 +265,20 @@ void ReadUnits::Loaded(size_t instruction) {
 
 void ReadUnits::Arrive() {
   CycleLaunch& l = launch_;
+  if (l.shared != nullptr) {
+    if (l.shared->reads.next_word() != l.now) return;
+    const SharedMemory::Word word = l.shared->reads.TakeWord();
+    if (word.has_effect) Take({static_cast<Owner>(word.owner), word.id});
+    return;
+  }
   if (words_.next() != l.now) return;
   const Word word = words_.front();
   words_.Pop();
+  Take(word);
+}
+
+void ReadUnits::Take(const Word& word) {
+  CycleLaunch& l = launch_;
   l.changed = true;
   switch (word.owner) {
     case kFetch:
@@ -262,6 +332,7 @@ void StoreStage::Start() {
   l.Begin(index);
   l.changed = true;
   ++l.counters[Counter::kStoreInstructions];
+  if (l.shared != nullptr) return StartShared(index);
   const uint64_t elements = ElementsMoved(in);
   if (elements == 0) {
     last_done_ = std::max(l.now + 1, last_done_ + 1);
@@ -287,11 +358,63 @@ void StoreStage::Start() {
   l.Span(Unit::kStore, index, l.now + 1, last + 1);
 }
 
+void StoreStage::StartShared(size_t index) {
+  CycleLaunch& l = launch_;
+  const Instruction& in = l.program[index];
+  const uint64_t elements = ElementsMoved(in);
+  if (elements > 0 && !l.data.Reaches(in, l.memory)) return l.Stop(NoMemory(in, index, l.config));
+  current_ = {.instruction = index, .left = elements, .start = l.now, .empty = elements == 0};
+  free_ = kNever;
+}
+
+void StoreStage::Write() {
+  CycleLaunch& l = launch_;
+  // The first element is read in the cycle after the start and can be written from the next one on.
+  if (current_.left == 0 || l.now < current_.start + 2 || !l.shared->writes.ready(l.now)) return;
+  const Instruction& in = l.program[current_.instruction];
+  const uint64_t bytes = BytesOfElement(in.memory, l.config);
+  const bool last = --current_.left == 0;
+  l.shared->writes.Request(l.now,
+                           AddressOfRow(in, current_.row, l.config) + current_.column * bytes,
+                           bytes, {current_.instruction, last});
+  l.counters[Counter::kWriteBeats] +=
+      std::max<uint64_t>(1, bytes / static_cast<uint64_t>(l.config.memory_port_bytes));
+  l.counters[Counter::kOutputBytes] += bytes;
+  if (++current_.column == in.x_size) {
+    current_.column = 0;
+    ++current_.row;
+  }
+  if (!last) return;
+  free_ = l.now + 1;
+  l.counters[Counter::kStoreBusy] += l.now - current_.start;
+  l.Span(Unit::kStore, current_.instruction, current_.start + 1, l.now + 1);
+  l.changed = true;
+}
+
+void StoreStage::FinishShared(SharedMemory& shared) {
+  CycleLaunch& l = launch_;
+  if (shared.writes.next_done() == l.now) {
+    const SharedMemory::Element element = shared.writes.TakeDone();
+    if (element.last) Stored(element.instruction);
+  }
+  if (!current_.empty || l.now == current_.start || !shared.writes.idle(l.now)) return;
+  current_.empty = false;
+  free_ = l.now + 1;
+  l.counters[Counter::kStoreBusy] += l.now - current_.start;
+  Stored(current_.instruction);
+}
+
 void StoreStage::Finish() {
   CycleLaunch& l = launch_;
+  if (l.shared != nullptr) return FinishShared(*l.shared);
   if (done_.next() != l.now) return;
   const size_t index = done_.front();
   done_.Pop();
+  Stored(index);
+}
+
+void StoreStage::Stored(size_t index) {
+  CycleLaunch& l = launch_;
   const Instruction& in = l.program[index];
   if (in.x_size > 0) {
     l.data.Store(in, l.memory);
@@ -301,6 +424,7 @@ void StoreStage::Finish() {
 }
 
 Cycle StoreStage::NextEvent() const {
+  if (launch_.shared != nullptr && (current_.left > 0 || current_.empty)) return launch_.now + 1;
   const Cycle next = done_.next();
   return !queue_.empty() && free_ > launch_.now ? std::min(next, free_) : next;
 }

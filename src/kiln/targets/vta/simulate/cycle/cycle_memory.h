@@ -68,6 +68,9 @@ class ReadUnits {
   bool FetchIsNext() const { return WantsFetch() && (FetchComesFirst() || !ReadsData()); }
   bool ReadsData() const { return readers_[kLoader].run.active() || readers_[kLoad].run.active(); }
   void AskForInstruction();
+  // As Arbitrate, behind a simulated memory.
+  void ArbitrateShared(SharedMemory& shared);
+  void AskShared(SharedMemory& shared, Owner owner);
   // Accepts `count` requests of the same kind from a reader, from cycle `at` on.
   void Ask(Owner owner, Cycle at, uint64_t count);
   void StartReader(Owner owner, size_t instruction, uint64_t id);
@@ -76,6 +79,10 @@ class ReadUnits {
   // Counts `cycles` stalls for every reader except `but` that has requests to make, because the
   // port is occupied.
   void KeepWaiting(Owner but, Cycle cycles);
+  // Counts the end of a reader's requests, whose last one is accepted in cycle `at`.
+  void EndReader(Owner owner, Cycle at);
+  // Handles the word of a request with an effect.
+  void Take(const Word& word);
   void Loaded(size_t instruction);
   Fifo<size_t>& FifoOf(const Instruction& in);
 
@@ -107,9 +114,26 @@ class StoreStage {
   void Finish();
   void EndCycle() { queue_.EndCycle(); }
   Cycle NextEvent() const;
+  // Behind a simulated memory: requests the next element of the current instruction.
+  void Write();
+  // Returns whether there are requests to make behind a simulated memory.
+  bool Asks() const { return current_.left > 0; }
 
  private:
+  // The instruction whose elements are requested one by one, behind a simulated memory.
+  struct Current {
+    size_t instruction = 0;
+    uint64_t left = 0, column = 0;  // elements, and the next one's place in its row
+    uint32_t row = 0;
+    Cycle start = 0;
+    bool empty = false;  // an instruction without elements, which waits for an idle port
+  };
+  void StartShared(size_t index);
+  void FinishShared(SharedMemory& shared);
+  void Stored(size_t instruction);
+
   CycleLaunch& launch_;
+  Current current_;
   Fifo<size_t> queue_;
   Schedule<size_t> done_;
   Cycle free_ = 0;       // first cycle in which an instruction can start

@@ -161,6 +161,9 @@ class ElementRun {
   }
   bool active() const { return left_ > 0; }
   uint64_t left() const { return left_; }
+  // Return the row and column of the next request, which reads data, in the rectangle in memory.
+  uint64_t row() const { return y_ - y_begin_; }
+  uint64_t column() const { return x_ - x_begin_; }
   // Return whether the next request reads data, and a lower bound of the number of requests of this
   // kind that follow each other, the next one included.
   bool data() const { return y_ >= y_begin_ && y_ < y_end_ && x_ >= x_begin_ && x_ < x_end_; }

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "kiln/hardware/axi_port.h"
 #include "kiln/hardware/filled_folder.h"
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/targets/vta/emit/emit.h"
@@ -74,14 +73,6 @@ StatusOr<fs::path> RtlDesigns::SimulationOf(const Config& config,
   const fs::path folder = folder_ / unnamed.name;
   KILN_RETURN_IF_ERROR(EmitMachine(unnamed, folder));
   return hardware::BuildSimulation(folder, kind);
-}
-
-Config Behind(const RtlOptions& memory, const Config& design) {
-  Config config = design;
-  if (memory.followed_latency() > 0) {
-    config.memory_latency = static_cast<int>(memory.followed_latency()) + kAxiPortLatency;
-  }
-  return config;
 }
 
 StatusOr<RtlMachine> RtlMachine::Start(const Config& config, RtlDesigns& designs,

@@ -46,10 +46,6 @@ class RtlDesigns {
   std::filesystem::path folder_;
 };
 
-// Returns the design point with which the cycle level models this memory: its latency is that of
-// `memory`, if the cycle level can follow it.
-Config Behind(const RtlOptions& memory, const Config& design);
-
 // A machine with its buffers, which are zero at first. Buffers and tokens keep their contents from
 // one launch to the next.
 class RtlMachine {
