@@ -114,7 +114,7 @@ TEST(Softmax, IsTheNearestCodeOfRealArithmetic) {
                                           {.dims = {1, 7, 12}},
                                           {.dims = {1, 5, 9}, .axis = 1, .scale_x = 0.03},
                                           {.dims = {1, 2, 6, 40}, .scale_x = 0.25},
-                                          {.dims = {1, 3, 300}, .scale_x = 0.02, .scale_y = 0.0002},
+                                          {.dims = {1, 3, 300}, .scale_x = 0.02, .scale_y = 0.002},
                                           {.dims = {1, 4, 3}, .scale_y = 0.0079, .zero_y = 0},
                                           {.dims = {1, 1}}};
   for (const SoftmaxCase& c : cases) {
@@ -154,11 +154,32 @@ TEST(Softmax, IsTheNearestCodeOfRealArithmetic) {
         }
         const double real = static_cast<double>(1 / sum) / c.scale_y + c.zero_y;
         ASSERT_NEAR(result->codes[0].ValueAt(e), std::clamp(real, -128.0, 127.0),
-                    0.5 + 0.05 + 0x1p-15 / c.scale_y)
+                    0.5 + (static_cast<double>(length) * 0x1p-21 + 0x1p-13) / c.scale_y)
             << e;
       }
     }
   }
+}
+
+// One element, and many whose exponentials are just below half a unit, so that the sum leaves all
+// of them out.
+TEST(Softmax, SumsOfSmallExponentialsAreCloseEnough) {
+  constexpr int kLength = 512;
+  const auto program = CompileText(
+      fmt::format("graph \"g\" {{ input %x : f32[1x{0}] {1}\n"
+                  "%y = softmax %x {{axis=-1}} \"soft\" : f32[1x{0}] {2}\n output %y }}",
+                  kLength, Quant(0.1, 0), Quant(1.0 / 255, -128)),
+      MachineOf16());
+  ASSERT_NE(program, nullptr);
+  ASSERT_EQ(program->kernels()[0].host_reason, "");
+  Tensor x(ElementType::kFloat32, Shape{1, kLength});
+  for (float& v : x.data<float>()) v = -1.9F;
+  x.data<float>()[5] = 12.7F;
+  const auto result = RunByGraph(*program, {{x}});
+  ASSERT_TRUE(result.ok()) << result.status();
+  const double exact = 1 / (1 + (kLength - 1) * std::exp(-14.6)) * 255 - 128;
+  EXPECT_NEAR(result->codes[0].ValueAt(5), exact, 0.5 + kLength * 0x1p-21 * 255 + 0x1p-13 * 255);
+  EXPECT_EQ(result->codes[0].ValueAt(6), -128);
 }
 
 // A soft-max of a network that states its pieces, as exporters do without the operator.
@@ -211,7 +232,8 @@ TEST(Softmax, WhatLanesCannotComputeGoesToTheHostWithAReason) {
     return program == nullptr ? "" : program->kernels()[0].host_reason;
   };
   EXPECT_EQ(reason(" quant int8 per_tensor scale=[0.01]", 2), "");
-  EXPECT_NE(reason(" quant int8 per_tensor scale=[0.0001]", 2).find("too far"), std::string::npos);
+  EXPECT_NE(reason(" quant int8 per_tensor scale=[0.0001]", 2).find("codes off"),
+            std::string::npos);
   EXPECT_NE(reason("", 2).find("not quantised"), std::string::npos);
   EXPECT_NE(reason(" quant int16 per_tensor scale=[0.0001]", 2).find("16 bits"), std::string::npos);
   EXPECT_NE(reason(" quant int8 per_tensor scale=[0.01]", 1).find("one output"), std::string::npos);

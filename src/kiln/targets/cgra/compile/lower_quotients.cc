@@ -23,11 +23,12 @@ namespace {
 constexpr int kMostResultBits = 8;  // of soft-maxes
 constexpr int kMostPartBits = 20;   // of exponentials after the binary point
 constexpr int kLeastPartBits = 16;
-constexpr int kSumOfPartBits = 29;            // of a sum of exponentials
-constexpr int kReciprocalBits = 16;           // with the bit for rounding
-constexpr int kProductBits = 15;              // of each factor of a result
-constexpr double kLeastScale = 0x1p-13;       // a quarter of a code of 2^-kProductBits
-constexpr double kMostPartError = 0x1p-12;    // of an exponential of at most 1
+constexpr int kSumOfPartBits = 29;          // of a sum of exponentials
+constexpr int kReciprocalBits = 16;         // with the bit for rounding
+constexpr int kProductBits = 15;            // of each factor of a result
+constexpr double kMostPartError = 0x1p-12;  // of an exponential of at most 1
+constexpr double kRelativeError = 0x1p-13;
+constexpr double kMostResultError = 0.5;      // of a soft-max, in codes, before rounding
 constexpr double kMostQuotientError = 0.125;  // codes, before rounding
 
 int64_t Distance(const ValueCodes& codes) {
@@ -70,7 +71,14 @@ Status Lowering::EmitSoftmax(const Group& group) {
   int64_t inner = 1;
   for (int i = *axis + 1; i < shape.rank(); ++i) inner *= shape[i];
   const int bits = std::min(kMostPartBits, kSumOfPartBits - CeilLog2(length));
-  if (bits < kLeastPartBits) return ToHost("a soft-max over too many elements for sums of 32 bits");
+  // Each exponential is rounded, which moves the sum, and all of them have a relative error; so
+  // have their leading bits and the reciprocal.
+  const double error =
+      (std::ldexp(static_cast<double>(length), -bits - 1) + kRelativeError) / y.scale;
+  if (bits < kLeastPartBits || error > kMostResultError) {
+    return ToHost(fmt::format("a soft-max of {} elements whose results may be {:.1f} codes off",
+                              length, error));
+  }
   const std::optional<Exponential> parts = PartsOf(x, bits);
   if (!parts.has_value())
     return ToHost("a soft-max whose exponentials need more bits than lanes have");
@@ -138,8 +146,7 @@ Status Lowering::EmitSoftmax(const Group& group) {
                  2 * kProductBits);
   const double greatest_reciprocal = std::ldexp(1 / y.scale, shift - kProductBits);
   const double dividend = std::round(std::ldexp(greatest_reciprocal, 1 + bits - kReciprocalBits));
-  if (!(dividend >= 1) || y.scale < kLeastScale)
-    return ToHost("a soft-max whose scale is too far from 1 for 32 bits");
+  if (!(dividend >= 1)) return ToHost("a soft-max whose scale leaves no codes but 0");
   Division division;
   division.dividend = add_buffer({.constants = {static_cast<int32_t>(dividend)}, .size = 1});
   division.divisor = sums;
@@ -181,9 +188,9 @@ Status Lowering::EmitSoftmax(const Group& group) {
   return OkStatus();
 }
 
-// With A and B, the codes less their zero points, the launches are: |A| M, held to |B| D, and |B| D,
-// where M / D is the ratio of scales; their quotient; its sign, zero point and bounds. A quotient of
-// 0 and 0 has the code of zero, as NaN has in the quantiser.
+// A and B are the codes less their zero points, and M / D is the ratio of scales. The first launch
+// computes |A| M, held to |B| D, and |B| D; others divide the two; the last one adds sign, zero point
+// and bounds. A quotient of 0 and 0 has the code of zero, as NaN has in the quantiser.
 Status Lowering::EmitQuotient(const Group& group) {
   const Node& node = *group.anchor;
   const Value &dividend = *node.operand(0), &divisor = *node.operand(1);
