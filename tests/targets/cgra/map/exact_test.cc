@@ -106,6 +106,26 @@ TEST(Exact, AgreesWithTheSolverAndTheChecker) {
   EXPECT_GT(passes, 1);
 }
 
+// Efforts of 16,000 steps and more ask the solver, too, and a limit of steps still gives the same
+// result each time. Latencies of 23 and 24 cycles take the branch and bound alone more steps.
+TEST(Exact, TheSolverHelpsWithinTheSameSteps) {
+  const ComputationGraph graph = RandomTestGraph(
+      190,
+      {.least_nodes = 4, .most_nodes = 30, .variables = 0, .loop_share = 0.2, .two_flows = 0.3});
+  const MapOptions options{.steps = 100'000};
+  const MapResult first = MapBy(*MakeExactMapper(), graph, Config(), options);
+  const MapResult second = MapBy(*MakeExactMapper(), graph, Config(), options);
+  ExpectLegal(graph, Config(), first);
+  ASSERT_TRUE(first.mapping && second.mapping);
+  EXPECT_EQ(first.mapping->initiation_interval, 3);
+  EXPECT_EQ(first.interval_bound, 3);
+  EXPECT_GE(first.latency_bound, 23);
+  EXPECT_EQ(first.latency, second.latency);
+  EXPECT_EQ(first.latency_bound, second.latency_bound);
+  EXPECT_EQ(first.steps, second.steps);
+  EXPECT_EQ(first.mapping->places, second.mapping->places);
+}
+
 // No search order changes what is proved.
 TEST(Exact, ProvesTheSameInAnyOrder) {
   int proved = 0, impossible = 0, other_steps = 0;
