@@ -25,9 +25,9 @@ namespace {
 
 constexpr int kNone = -1;  // an operand that is absent
 
-// Exponentials in binary32: the bounds of arguments, the number whose sum rounds to an integer, ln 2
-// in two parts, and 1 / n! from n = 7 to 0. The first part of ln 2 has few bits, so that its product
-// with k is exact.
+// Exponentials in binary32: the bounds of arguments, the number whose sum rounds to an integer, the
+// two parts of ln 2, and 1 / n! from n = 7 to 0. The first part of ln 2 has few bits, so that its
+// product with k is exact.
 constexpr float kLeastExponent = -87.0F, kGreatestExponent = 88.0F;
 constexpr float kRounder = 12582912.0F;
 constexpr float kLn2High = 0.693359375F, kLn2Low = -2.12194440e-4F;

@@ -189,8 +189,8 @@ Status Lowering::EmitSoftmax(const Group& group) {
 }
 
 // A and B are the codes less their zero points, and M / D is the ratio of scales. The first launch
-// computes |A| M, held to |B| D, and |B| D; others divide the two; the last one adds sign, zero point
-// and bounds. A quotient of 0 and 0 has the code of zero, as NaN has in the quantiser.
+// computes |A| M, held to |B| D, and |B| D; others divide the two; the last one adds sign, zero
+// point and bounds. A quotient of 0 and 0 has the code of zero, as NaN has in the quantiser.
 Status Lowering::EmitQuotient(const Group& group) {
   const Node& node = *group.anchor;
   const Value &dividend = *node.operand(0), &divisor = *node.operand(1);

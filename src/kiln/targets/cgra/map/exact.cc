@@ -37,10 +37,10 @@ class Race : public Decider {
   }
 
  private:
-  static constexpr int64_t kLeastEffort = 16'000;
+  static constexpr int64_t kLeastEffort = 256'000;
   static constexpr int64_t kShareOfBranch = 2;
   // A conflict takes about as long as this many steps of the branch and bound.
-  static constexpr int64_t kStepsOfConflict = 4;
+  static constexpr int64_t kStepsOfConflict = 8;
   static constexpr int64_t kMostLiterals = 500'000;
 
   bool FormulaFits(int initiation_interval) const {

@@ -7,6 +7,7 @@
 #include <cryptominisat5/cryptominisat.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -190,36 +191,50 @@ void SatFormula::MakeColumns() {
   Add({columns_[static_cast<size_t>(most)][S((tiles + 1) / 2 - 1)]});
 }
 
-// Consumers of one result that are all on different tiles: one of them at most is on the producer's
-// own, three at most are within one tile of it.
+// Producers and consumers of an instruction that are all on different tiles: one of them at most is
+// on its own tile, three at most are within one tile of it.
 void SatFormula::AddSpread() {
-  std::map<int, std::vector<size_t>> uses;  // by producer: dependences, one for each consumer
-  std::set<std::pair<int, int>> apart(problem_.siblings.begin(), problem_.siblings.end());
-  for (size_t d = 0; d < problem_.dependences.size(); ++d) {
-    const Dependence& dependence = problem_.dependences[d];
-    if (dependence.moves && dependence.from != dependence.to) uses[dependence.from].push_back(d);
-  }
-  const auto are_apart = [&](size_t a, size_t b) {
-    const int x = problem_.dependences[a].to, y = problem_.dependences[b].to;
-    return apart.contains({std::min(x, y), std::max(x, y)});
-  };
-  for (const auto& [producer, all] : uses) {
-    for (size_t a = 0; a < all.size(); ++a) {
-      for (size_t b = a + 1; b < all.size(); ++b) {
-        if (!are_apart(all[a], all[b])) continue;
-        Add({more_[all[a]][0], more_[all[b]][0]});
-        for (size_t c = b + 1; c < all.size(); ++c) {
-          for (size_t d = c + 1; d < all.size(); ++d) {
-            if (!are_apart(all[a], all[c]) || !are_apart(all[a], all[d]) ||
-                !are_apart(all[b], all[c]) || !are_apart(all[b], all[d]) ||
-                !are_apart(all[c], all[d]) || costs_.size() < 2) {
-              continue;
-            }
-            Add({more_[all[a]][1], more_[all[b]][1], more_[all[c]][1], more_[all[d]][1]});
-          }
-        }
-      }
+  std::set<std::pair<int, int>> pairs(problem_.siblings.begin(), problem_.siblings.end());
+  for (const int a : problem_.starts) {
+    for (const int b : problem_.starts) {
+      if (a < b) pairs.emplace(a, b);
     }
+  }
+  struct Neighbour {
+    int instruction = 0;
+    size_t dependence = 0;
+  };
+  std::vector<std::vector<Neighbour>> around(S(problem_.size()));
+  for (size_t d = 0; d < problem_.dependences.size(); ++d) {
+    const auto& [from, to, distance, moves] = problem_.dependences[d];
+    if (!moves || from == to) continue;
+    if (pairs.contains({std::min(from, to), std::max(from, to)})) Add({more_[d][0]});
+    around[S(from)].push_back({to, d});
+    around[S(to)].push_back({from, d});
+  }
+  const auto apart = [&](const Neighbour& a, const Neighbour& b) {
+    return pairs.contains(
+        {std::min(a.instruction, b.instruction), std::max(a.instruction, b.instruction)});
+  };
+  for (const std::vector<Neighbour>& all : around) {
+    // Sets of neighbours that are apart, with up to four of them.
+    std::vector<size_t> chosen;
+    const std::function<void(size_t)> choose = [&](size_t next) {
+      if (chosen.size() == 2 || (chosen.size() == 4 && costs_.size() > 1)) {
+        Clause clause;
+        const size_t level = chosen.size() == 2 ? 0 : 1;
+        for (const size_t k : chosen) clause.push_back(more_[all[k].dependence][level]);
+        Add(clause);
+      }
+      if (chosen.size() == 4) return;
+      for (size_t k = next; k < all.size(); ++k) {
+        if (!std::ranges::all_of(chosen, [&](size_t c) { return apart(all[c], all[k]); })) continue;
+        chosen.push_back(k);
+        choose(k + 1);
+        chosen.pop_back();
+      }
+    };
+    choose(0);
   }
 }
 
@@ -368,7 +383,9 @@ void SatFormula::AddDependence(size_t d) {
   for (size_t c = 0; c < costs_.size(); ++c) {
     Clause unless;
     if (c > 0) unless.push_back(~more_.back()[c - 1]);
-    AddAtLeast(unless, dependence.from, dependence.to, base + costs_[c]);
+    // Beyond the pipeline, even a value that stays on its tile takes LeastDelay.
+    AddAtLeast(unless, dependence.from, dependence.to,
+               base + std::max(costs_[c], LeastDelay(config_, interval_)));
     if (config_.wait_limit < 0) continue;
     unless = {more_.back()[c]};
     AddAtLeast(unless, dependence.to, dependence.from, -base - costs_[c] - config_.wait_limit);
