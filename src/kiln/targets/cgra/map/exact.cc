@@ -19,12 +19,15 @@ namespace {
 // SAT solver, too, which learns from its conflicts.
 class Race : public Decider {
  public:
-  Race(const Problem& problem, uint64_t seed, const MakeSearchOrder& make_order)
-      : problem_(problem), branch_(MakeBranchSearchInOrder(make_order)(problem, seed)) {}
+  Race(const Problem& problem, uint64_t seed, const MakeSearchOrder& make_order,
+       int64_t least_effort)
+      : problem_(problem),
+        least_effort_(least_effort),
+        branch_(MakeBranchSearchInOrder(make_order)(problem, seed)) {}
 
   Answer Decide(int initiation_interval, int most_latency, int64_t steps, StepBudget* budget,
                 std::vector<Place>* places) override {
-    const bool both = steps >= kLeastEffort && FormulaFits(initiation_interval);
+    const bool both = steps >= least_effort_ && FormulaFits(initiation_interval);
     Answer answer = branch_->Decide(initiation_interval, most_latency,
                                     both ? steps / kShareOfBranch : steps, budget, places);
     if (answer != Answer::kUnknown || !both || budget->spent()) return answer;
@@ -37,7 +40,6 @@ class Race : public Decider {
   }
 
  private:
-  static constexpr int64_t kLeastEffort = 256'000;
   static constexpr int64_t kShareOfBranch = 2;
   // A conflict takes about as long as this many steps of the branch and bound.
   static constexpr int64_t kStepsOfConflict = 8;
@@ -49,6 +51,7 @@ class Race : public Decider {
   }
 
   const Problem& problem_;
+  const int64_t least_effort_;
   std::unique_ptr<Decider> branch_, sat_;
 };
 
@@ -58,10 +61,8 @@ class ExactMapper : public Mapper {
 
   StatusOr<MapResult> Map(const ComputationGraph& graph, const Config& config,
                           const MapOptions& options) const override {
-    const MakeDecider make = [this](const Problem& problem, uint64_t seed) {
-      return std::make_unique<Race>(problem, seed, make_order_);
-    };
-    return MapWithProof(graph, config, options, {.make = make, .start = MakeGreedyMapper});
+    return MapWithProof(graph, config, options,
+                        {.make = MakeRace(make_order_, kSolverEffort), .start = MakeGreedyMapper});
   }
 
  private:
@@ -69,6 +70,12 @@ class ExactMapper : public Mapper {
 };
 
 }  // namespace
+
+MakeDecider MakeRace(MakeSearchOrder make_order, int64_t least_effort) {
+  return [make_order = std::move(make_order), least_effort](const Problem& problem, uint64_t seed) {
+    return std::make_unique<Race>(problem, seed, make_order, least_effort);
+  };
+}
 
 std::unique_ptr<Mapper> MakeExactMapper() { return std::make_unique<ExactMapper>(nullptr); }
 
