@@ -4,14 +4,16 @@
 //
 //   cgra_map [--on accelerators/se-16.yaml] [--tiles N] [--seconds S] [--synchronous]
 //            [--mappers exact,sat,guided,ppo,greedy,annealing,evolutionary,random]
-//            [--random COUNT --nodes N --least N] [--grow N] [GRAPH...]
+//            [--random COUNT --nodes N --least N] [--only K,K,...] [--grow N] [GRAPH...]
 //
 // --tiles: in the row, in place of those of the design point. A graph is a file or the name of a
 // known graph. --synchronous: loads and loop control take the pipeline's latency. --random maps
 // COUNT random graphs of --least (by default N/2) to N nodes and prints a summary, in which
 // --exact-seconds is the time of the mappers that prove; it also names the graphs for which the
-// first mapper proves nothing. --grow maps these graphs by the first mapper on --tiles tiles and on
-// N, and prints for how many more tiles are better, equal or worse.
+// first mapper proves nothing. --only leaves out all but these of the COUNT graphs, counted from 1,
+// and prints a row for each mapping. --steps ends mappings after that many steps, as well.
+// --grow maps these graphs by the first mapper on --tiles tiles and on N, and prints for how many
+// more tiles are better, equal or worse.
 // Every mapping is checked by the independent checker; a broken rule ends the program.
 #include <algorithm>
 #include <cmath>
@@ -44,6 +46,8 @@ struct Arguments {
   std::string design_point = "accelerators/se-16.yaml";
   int tiles = 0;  // 0: those of the design point
   double seconds = 60;
+  int64_t steps = 0;         // 0: no limit
+  std::vector<int> only;     // random graphs; empty: all
   double exact_seconds = 0;  // of the mappers with proof; 0: as the others
   bool synchronous = false;
   int random = 0, nodes = 50;
@@ -83,8 +87,9 @@ StatusOr<ComputationGraph> GraphOf(const std::string& name) {
 
 // Maps a graph; ends the program with a message if that fails or the mapping breaks a rule.
 MapResult MapOrExit(const Mapper& mapper, const ComputationGraph& graph, const Config& config,
-                    double seconds) {
-  const StatusOr<MapResult> result = mapper.Map(graph, config, {.seconds = seconds});
+                    const Arguments& arguments, double seconds) {
+  const StatusOr<MapResult> result =
+      mapper.Map(graph, config, {.steps = arguments.steps, .seconds = seconds});
   std::string fault;
   if (!result.ok()) {
     fault = MessageOf(result.status());
@@ -96,11 +101,27 @@ MapResult MapOrExit(const Mapper& mapper, const ComputationGraph& graph, const C
   std::exit(1);
 }
 
-int PrintGraphs(const Arguments& arguments, const Config& config) {
+void PrintHead() {
   fmt::print(
       "| graph | nodes | mapper | II | bound | latency | bound | proved | steps | seconds | space "
-      "|\n");
-  fmt::print("|---|---|---|---|---|---|---|---|---|---|---|\n");
+      "|\n|---|---|---|---|---|---|---|---|---|---|---|\n");
+}
+
+// Prints a mapper's result for a graph as a row of a table.
+void PrintRow(const ComputationGraph& graph, const std::string& mapper, const MapResult& result) {
+  const std::string interval =
+      result.mapping ? fmt::format("{}", result.mapping->initiation_interval) : "-";
+  const std::string latency = result.mapping ? fmt::format("{}", result.latency) : "-";
+  fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.3f} | {} |\n", graph.name,
+             graph.nodes.size(), mapper, interval, result.interval_bound, latency,
+             result.latency_bound,
+             result.impossible ? "impossible" : (result.optimal ? "yes" : "no"), result.steps,
+             result.seconds, result.space);
+  std::fflush(stdout);
+}
+
+int PrintGraphs(const Arguments& arguments, const Config& config) {
+  PrintHead();
   for (const std::string& name : arguments.graphs) {
     const StatusOr<ComputationGraph> graph = GraphOf(name);
     if (!graph.ok()) {
@@ -108,16 +129,9 @@ int PrintGraphs(const Arguments& arguments, const Config& config) {
       return 1;
     }
     for (const std::string& mapper : arguments.mappers) {
-      const MapResult result = MapOrExit(*MapperOf(mapper), *graph, config, arguments.seconds);
-      const std::string interval =
-          result.mapping ? fmt::format("{}", result.mapping->initiation_interval) : "-";
-      const std::string latency = result.mapping ? fmt::format("{}", result.latency) : "-";
-      fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.3f} | {} |\n", graph->name,
-                 graph->nodes.size(), mapper, interval, result.interval_bound, latency,
-                 result.latency_bound,
-                 result.impossible ? "impossible" : (result.optimal ? "yes" : "no"), result.steps,
-                 result.seconds, result.space);
-      std::fflush(stdout);
+      const MapResult result =
+          MapOrExit(*MapperOf(mapper), *graph, config, arguments, arguments.seconds);
+      PrintRow(*graph, mapper, result);
     }
   }
   return 0;
@@ -164,8 +178,8 @@ int PrintGrowth(const Arguments& arguments, const Config& config) {
   int better = 0, equal = 0, worse = 0, open = 0;
   for (int k = 1; k <= arguments.random; ++k) {
     const ComputationGraph graph = GraphOfSeed(arguments, k);
-    const MapResult few = MapOrExit(*mapper, graph, config, arguments.seconds);
-    const MapResult many = MapOrExit(*mapper, graph, larger, arguments.seconds);
+    const MapResult few = MapOrExit(*mapper, graph, config, arguments, arguments.seconds);
+    const MapResult many = MapOrExit(*mapper, graph, larger, arguments, arguments.seconds);
     if (!(few.optimal || few.impossible) || !(many.optimal || many.impossible)) {
       ++open;
       continue;
@@ -195,8 +209,12 @@ int PrintGrowth(const Arguments& arguments, const Config& config) {
 // Prints a table after every 50 graphs and after the last.
 int PrintRandom(const Arguments& arguments, const Config& config) {
   std::vector<Summary> summaries(arguments.mappers.size());
-  int mapped = 0, proved = 0;
+  int mapped = 0, proved = 0, graphs = 0;
+  if (!arguments.only.empty()) PrintHead();
   for (int k = 1; k <= arguments.random; ++k) {
+    if (!arguments.only.empty() && std::ranges::find(arguments.only, k) == arguments.only.end())
+      continue;
+    ++graphs;
     const ComputationGraph graph = GraphOfSeed(arguments, k);
     std::vector<MapResult> results;
     const MapResult* best = nullptr;
@@ -204,9 +222,10 @@ int PrintRandom(const Arguments& arguments, const Config& config) {
     for (const std::string& mapper : arguments.mappers) {
       const bool proves = mapper == "exact" || mapper == "sat" || mapper == "guided";
       const bool other_time = proves && arguments.exact_seconds > 0;
-      results.push_back(MapOrExit(*MapperOf(mapper), graph, config,
+      results.push_back(MapOrExit(*MapperOf(mapper), graph, config, arguments,
                                   other_time ? arguments.exact_seconds : arguments.seconds));
       is_proved = is_proved || results.back().optimal;
+      if (!arguments.only.empty()) PrintRow(graph, mapper, results.back());
     }
     if (const MapResult& first = results[0]; !first.optimal && !first.impossible) {
       fmt::print("{} of {} nodes is open: interval {} >= {}, latency {} >= {} in {:.1f} s\n",
@@ -236,9 +255,9 @@ int PrintRandom(const Arguments& arguments, const Config& config) {
       ++summary.least_interval;
       summary.logs += std::log(static_cast<double>(result.latency) / best->latency);
     }
-    if (k % 50 == 0 || k == arguments.random)
-      PrintSummaries(arguments, summaries, k, mapped, proved);
+    if (graphs % 50 == 0) PrintSummaries(arguments, summaries, graphs, mapped, proved);
   }
+  if (graphs % 50 != 0) PrintSummaries(arguments, summaries, graphs, mapped, proved);
   return 0;
 }
 
@@ -250,6 +269,8 @@ int Run(int argc, char** argv) {
   app.add_option("--tiles", arguments.tiles, "tiles of the row; default: the design point's")
       ->check(CLI::Range(1, 64));
   app.add_option("--seconds", arguments.seconds, "time for each mapping");
+  app.add_option("--steps", arguments.steps, "steps of each mapping; 0: any number");
+  app.add_option("--only", arguments.only, "numbers of random graphs")->delimiter(',');
   app.add_option("--exact-seconds", arguments.exact_seconds, "the same with proof, random graphs");
   app.add_flag("--synchronous", arguments.synchronous, "loads take the pipeline's latency");
   app.add_option("--random", arguments.random, "how many random graphs")

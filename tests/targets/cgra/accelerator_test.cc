@@ -24,17 +24,17 @@ using ::testing::HasSubstr;
 constexpr char kDesign[] =
     "family: cgra\nname: five\ncolumns: 5\nlanes: 4\nmemory_depth: 128\nring_entries: 8\n"
     "outputs: 2\nwait_limit: 12\n";
-// A product and a sum on the machine, between them a soft-max on the host.
+// A product and a sum on the machine, between them a logarithm of a soft-max on the host.
 constexpr char kNetwork[] =
     "graph \"net\" { input %x : f32[1x8] quant int8 per_tensor symmetric scale=[0.5]\n"
     "input %y : f32[1x8] quant int8 per_tensor symmetric scale=[0.5]\n"
     "%p = mul %x, %y \"product\" : f32[1x8] quant int8 per_tensor symmetric scale=[0.5]\n"
-    "%s = softmax %p {axis=-1} \"soft\" : f32[1x8] quant int8 per_tensor symmetric scale=[0.01]\n"
+    "%s = log_softmax %p {axis=-1} \"soft\" : f32[1x8] quant int8 per_tensor scale=[0.01]\n"
     "%a = add %s, %x \"sum\" : f32[1x8] quant int8 per_tensor symmetric scale=[0.5]\n"
     "output %a }";
 constexpr char kOnlyHost[] =
     "graph \"net\" { input %x : f32[1x8] quant int8 per_tensor symmetric scale=[0.5]\n"
-    "%s = softmax %x {axis=-1} \"soft\" : f32[1x8] quant int8 per_tensor symmetric scale=[0.01]\n"
+    "%s = log_softmax %x {axis=-1} \"soft\" : f32[1x8] quant int8 per_tensor scale=[0.01]\n"
     "output %s }";
 
 class CgraEmitRtl : public testing::Test {

@@ -117,13 +117,13 @@ TEST(Elements, WhatLanesCannotComputeGoesToTheHostWithAReason) {
   const auto program = CompileText(
       "graph \"g\" { input %a : f32[1x8] quant int8 per_tensor scale=[0.05]\n"
       "input %b : f32[1x8] quant int8 per_tensor scale=[0.05]\n"
-      "%q = div %a, %b \"ratio\" : f32[1x8] quant int8 per_tensor scale=[0.05]\n"
-      "%s = softmax %q {axis=-1} \"soft\" : f32[1x8] quant int8 per_tensor scale=[0.01]\n"
+      "%q = pow %a, %b \"power\" : f32[1x8] quant int8 per_tensor scale=[0.05]\n"
+      "%s = log_softmax %q {axis=-1} \"soft\" : f32[1x8] quant int8 per_tensor scale=[0.01]\n"
       "%f = add %s, %a \"float\" : f32[1x8]\n output %f }",
       MachineOf16());
   ASSERT_NE(program, nullptr);
   ASSERT_EQ(program->kernels().size(), 3u);
-  EXPECT_NE(program->kernels()[0].host_reason.find("division"), std::string::npos);
+  EXPECT_NE(program->kernels()[0].host_reason.find("several activations"), std::string::npos);
   EXPECT_NE(program->kernels()[1].host_reason.find("lanes do not meet"), std::string::npos);
   EXPECT_NE(program->kernels()[2].host_reason.find("not quantised"), std::string::npos);
 }

@@ -66,12 +66,32 @@ TEST(Bounds, PacksGroups) {
 TEST(Bounds, CountsRecurrences) {
   Problem problem = Chain(4);
   problem.dependences.push_back({2, 1, 2, true});
-  EXPECT_EQ(LeastInterval(problem).value, 3);  // 6 cycles over 2 threads
-  EXPECT_EQ(LeastInterval(problem).why, "the recurrence b -> c -> b takes 6 cycles over 2 threads");
+  // 6 cycles over 2 threads, but at an interval of 3 cycles instructions that follow each other at
+  // once have the same slot, and to another tile a value takes a hop: 8 cycles.
+  EXPECT_EQ(LeastInterval(problem).value, 4);
+  EXPECT_EQ(LeastInterval(problem).why, "the recurrence b -> c -> b takes 8 cycles over 2 threads");
   problem.dependences.back().distance = 1;
   EXPECT_EQ(LeastInterval(problem).value, 6);
   problem.config.feedback = false;  // each step of the recurrence leaves its tile
   EXPECT_EQ(LeastInterval(problem).value, 8);
+}
+
+// A chain of four: 3 cycles each, and a cycle between two of them where the pipeline's latency is a
+// multiple of the interval.
+TEST(Bounds, CountsSlotsAndHopsBetweenInstructions) {
+  const Problem problem = Chain(4);
+  EXPECT_EQ(LeastLatency(problem, 1).value, 15);
+  EXPECT_EQ(LeastLatency(problem, 2).value, 12);
+  EXPECT_EQ(LeastLatency(problem, 3).value, 15);
+  EXPECT_EQ(LeastLatency(problem, 4).value, 12);
+  EXPECT_EQ(LeastLatency(problem, 3, Passes::kAny).value, 15);
+  Config config;
+  EXPECT_EQ(LeastDelay(config, 3), 1);
+  EXPECT_EQ(LeastDelay(config, 6), 0);
+  config.tile_period = 3;
+  EXPECT_EQ(LeastDelay(config, 6), 1);
+  config.hop_cycles = 0;
+  EXPECT_EQ(LeastDelay(config, 6), 0);
 }
 
 TEST(Bounds, CountsTheFirstPeriod) {

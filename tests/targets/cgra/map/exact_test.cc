@@ -106,6 +106,43 @@ TEST(Exact, AgreesWithTheSolverAndTheChecker) {
   EXPECT_GT(passes, 1);
 }
 
+// The solver beside the branch and bound changes nothing that is proved, and a limit of steps gives
+// the same result each time.
+TEST(Exact, TheSolverProvesTheSameBesideTheBranchAndBound) {
+  constexpr int64_t kEffort = 100;  // small enough for the solver to be asked
+  int proved = 0;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const ComputationGraph graph =
+        RandomTestGraph(seed, {.least_nodes = 6, .most_nodes = 14, .variables = 2});
+    Config config = RandomTestConfig(seed, 6);
+    config.spoke_depth = 8;
+    const MapOptions options{.steps = 20'000};
+    const auto race = [&] {
+      const auto result =
+          MapWithProof(graph, config, options, {.make = MakeRace(nullptr, kEffort)});
+      EXPECT_TRUE(result.ok()) << MessageOf(result.status());
+      return result.ok() ? *result : MapResult{};
+    };
+    const MapResult own = MapBy(*MakeExactMapper(), graph, config, options);
+    const MapResult both = race(), again = race();
+    ExpectLegal(graph, config, both);
+    EXPECT_EQ(both.steps, again.steps);
+    EXPECT_EQ(both.latency_bound, again.latency_bound);
+    ASSERT_EQ(both.mapping.has_value(), again.mapping.has_value());
+    if (both.mapping) EXPECT_EQ(both.mapping->places, again.mapping->places);
+    if (own.impossible || both.impossible) {
+      EXPECT_FALSE(own.mapping.has_value());
+      EXPECT_FALSE(both.mapping.has_value());
+    }
+    if (!own.optimal || !both.optimal || own.space != both.space) continue;
+    EXPECT_EQ(own.mapping->initiation_interval, both.mapping->initiation_interval);
+    EXPECT_EQ(own.latency, both.latency);
+    ++proved;
+  }
+  EXPECT_GT(proved, 10);
+}
+
 // No search order changes what is proved.
 TEST(Exact, ProvesTheSameInAnyOrder) {
   int proved = 0, impossible = 0, other_steps = 0;

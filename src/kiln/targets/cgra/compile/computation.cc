@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
+#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -13,11 +15,24 @@
 
 #include "fmt/format.h"
 #include "kiln/support/excerpt.h"
+#include "kiln/targets/cgra/compile/exponential.h"
 #include "kiln/targets/cgra/compile/graph_builder.h"
 #include "kiln/targets/lower/partition.h"
+#include "kiln/targets/lower/view_steps.h"
 
 namespace kiln::cgra {
 namespace {
+
+constexpr int kNone = -1;  // an operand that is absent
+
+// Exponentials in binary32: the bounds of arguments, the number whose sum rounds to an integer, the
+// two parts of ln 2, and 1 / n! from n = 7 to 0. The first part of ln 2 has few bits, so that its
+// product with k is exact.
+constexpr float kLeastExponent = -87.0F, kGreatestExponent = 88.0F;
+constexpr float kRounder = 12582912.0F;
+constexpr float kLn2High = 0.693359375F, kLn2Low = -2.12194440e-4F;
+constexpr float kExponentialTerms[] = {1.0F / 5040, 1.0F / 720, 1.0F / 120, 1.0F / 24,
+                                       1.0F / 6,    0.5F,       1.0F,       1.0F};
 
 class Translation {
  public:
@@ -101,6 +116,7 @@ class Translation {
   Status Translate(const Node& node) {
     const std::string name = node.name().empty() ? std::string(node.info().text) : node.name();
     if (node.op() == kiln::Op::kConcat) return Join(node);
+    if (ReductionOf(node).has_value()) return Reduce(node, name);
     if (!Computes(&node)) return View(node);
     if (node.num_results() != 1 || node.result() == nullptr)
       return NoCounterpart(node, "it has several results", "one result");
@@ -108,6 +124,10 @@ class Translation {
     const bool floats = IsFloat(result) && IsFloat(*node.operand(0));
     std::vector<int> operands;
     for (const Value* operand : node.operands()) {
+      if (operand == nullptr && node.op() == kiln::Op::kClip) {
+        operands.push_back(kNone);
+        continue;
+      }
       KILN_ASSIGN_OR_RETURN(const int ref, Ref(node, operand));
       operands.push_back(ref);
     }
@@ -127,10 +147,6 @@ class Translation {
 
   StatusOr<int> Compute(const Node& node, const std::string& name, const std::vector<int>& operands,
                         bool floats) {
-    const auto integers_only = [&]() -> Status {
-      if (!floats) return OkStatus();
-      return NoCounterpart(node, "lanes compare integers, not fp32", "integer operands");
-    };
     switch (node.op()) {
       case kiln::Op::kAdd:
       case kiln::Op::kSum:
@@ -147,20 +163,44 @@ class Translation {
       case kiln::Op::kRelu:
         return graph_.AddLiteral(Op::kMax, name, operands[0], 0);
       case kiln::Op::kMin:
-      case kiln::Op::kMax:
-        KILN_RETURN_IF_ERROR(integers_only());
-        return Chain(node.op() == kiln::Op::kMin ? Op::kMin : Op::kMax, name, operands);
+      case kiln::Op::kMax: {
+        const Op op = node.op() == kiln::Op::kMin ? Op::kMin : Op::kMax;
+        if (!floats) return Chain(op, name, operands);
+        int value = operands[0];
+        for (size_t i = 1; i < operands.size(); ++i)
+          value = FloatExtremum(op, name, value, operands[i]);
+        return operands.size() == 1 ? graph_.Unary(Op::kPass, name, value) : value;
+      }
+      case kiln::Op::kClip: {
+        int value = operands[0];
+        for (size_t i = 1; i < operands.size(); ++i) {
+          if (operands[i] == kNone) continue;
+          const Op op = i == 1 ? Op::kMax : Op::kMin;
+          value = floats ? FloatExtremum(op, name, value, operands[i])
+                         : graph_.Add(op, name, value, operands[i]);
+        }
+        return value == operands[0] ? graph_.Unary(Op::kPass, name, value) : value;
+      }
+      case kiln::Op::kAbs:
+        if (floats) return graph_.AddLiteral(Op::kAnd, name, operands[0], 0x7fffffff);
+        return graph_.Add(Op::kMax, name, operands[0],
+                          graph_.AddLiteral(Op::kMul, name + " negative", operands[0], -1));
+      case kiln::Op::kExp:
+        return Exponential(name, operands[0]);
       case kiln::Op::kLess:
       case kiln::Op::kGreater: {
-        KILN_RETURN_IF_ERROR(integers_only());
-        if (IsFloat(*node.operand(0)))
-          return NoCounterpart(node, "lanes compare integers, not fp32", "integer operands");
         const bool less = node.op() == kiln::Op::kLess;
-        return graph_.Add(Op::kLt, name, operands[less ? 0 : 1], operands[less ? 1 : 0]);
+        const int low = operands[less ? 0 : 1], high = operands[less ? 1 : 0];
+        return IsFloat(*node.operand(0)) ? FloatLess(name, low, high)
+                                         : graph_.Add(Op::kLt, name, low, high);
       }
       case kiln::Op::kEqual:
-        if (IsFloat(*node.operand(0)))
-          return NoCounterpart(node, "lanes compare integers, not fp32", "integer operands");
+        if (IsFloat(*node.operand(0))) {
+          // The difference of equal numbers is +0, that of others is no zero.
+          const int difference =
+              graph_.Add(Op::kFSub, name + " difference", operands[0], operands[1]);
+          return graph_.AddLiteral(Op::kEq, name, difference, 0);
+        }
         return graph_.Add(Op::kEq, name, operands[0], operands[1]);
       case kiln::Op::kAnd:
         return graph_.Add(Op::kAnd, name, operands[0], operands[1]);
@@ -172,9 +212,116 @@ class Translation {
         return graph_.Select(name, operands[0], operands[1], operands[2]);
       default:
         return NoCounterpart(node, "lanes have no such operation",
-                             "Add, Sub, Mul, Sum, Neg, Pow 2 or 3, Relu, and on integers "
+                             "Add, Sub, Mul, Sum, Neg, Abs, Pow 2 or 3, Exp of fp32, Relu, Clip, "
                              "comparisons, Min, Max, And, Or, Xor, Where");
     }
+  }
+
+  // Adds a < b for fp32: the difference of different numbers is no zero, because it is rounded to
+  // subnormal numbers at worst.
+  int FloatLess(const std::string& name, int a, int b) {
+    const int difference = graph_.Add(Op::kFSub, name + " difference", a, b);
+    return graph_.AddLiteral(Op::kLt, name, difference, 0);
+  }
+
+  // Adds the lesser or the greater of two fp32 numbers. Where they do not compare, it is `a`.
+  int FloatExtremum(Op op, const std::string& name, int a, int b) {
+    const int take_b =
+        op == Op::kMin ? FloatLess(name + " less", b, a) : FloatLess(name + " less", a, b);
+    return graph_.Select(name, take_b, b, a);
+  }
+
+  // Adds the exponential of an fp32 number, which is held to [-87, 88] so that the result is a
+  // normal number: with k = x log2(e) to the nearest integer and r = x - k ln 2,
+  //   exp(x) = 2^k (1 + r + r^2 / 2 + ... ), by a polynomial of degree 7, and k is added to the
+  // bits of the exponent. Adding 1.5 * 2^23 rounds to an integer, in the low bits of the sum.
+  int Exponential(const std::string& name, int x) {
+    const auto number = [&](float value) {
+      return graph_.Const(name + " constant", std::bit_cast<int32_t>(value));
+    };
+    // Numbers of the same sign compare as their bits do, negative ones in reverse.
+    const int low = graph_.Add(Op::kMin, name + " low", x, number(kLeastExponent));
+    const int negative = graph_.AddLiteral(Op::kLt, name + " negative", x, 0);
+    const int held = graph_.Select(name + " held low", negative, low, x);
+    x = graph_.Add(Op::kMin, name + " held", held, number(kGreatestExponent));
+    const int scaled =
+        graph_.Add(Op::kFMul, name + " scaled", x, number(static_cast<float>(kLog2OfE)));
+    const int rounded = graph_.Add(Op::kFAdd, name + " rounded", scaled, number(kRounder));
+    const int k = graph_.Add(Op::kFSub, name + " power", rounded, number(kRounder));
+    const int high_part = graph_.Add(Op::kFMul, name + " high part", k, number(kLn2High));
+    int r = graph_.Add(Op::kFSub, name + " rest", x, high_part);
+    const int low_part = graph_.Add(Op::kFMul, name + " low part", k, number(kLn2Low));
+    r = graph_.Add(Op::kFSub, name + " rest", r, low_part);
+    int value = graph_.Add(Op::kFMul, name + " term", r, number(kExponentialTerms[0]));
+    for (size_t i = 1; i < std::size(kExponentialTerms); ++i) {
+      if (i > 1) value = graph_.Add(Op::kFMul, name + " term", value, r);
+      value = graph_.Add(Op::kFAdd, name + " sum", value, number(kExponentialTerms[i]));
+    }
+    const int power = graph_.AddLiteral(Op::kShl, name + " exponent", rounded, 23);
+    return graph_.Add(Op::kAdd, name, value, power);
+  }
+
+  // The operator that reduces axes, or nothing.
+  static std::optional<Op> ReductionOf(const Node& node) {
+    switch (node.op()) {
+      case kiln::Op::kReduceMax:
+        return Op::kMax;
+      case kiln::Op::kReduceMin:
+        return Op::kMin;
+      case kiln::Op::kReduceSum:
+        return Op::kAdd;
+      default:
+        return std::nullopt;
+    }
+  }
+
+  // A reduction is a running value: threads take the elements along the reduced axes, lanes and
+  // further runs the others, and the last thread has the result.
+  Status Reduce(const Node& node, const std::string& name) {
+    const Value* operand = node.operand(0);
+    if (!IsGraphOutput(network_, node.result()) || !node.result()->users().empty()) {
+      return NoCounterpart(node, "only its last thread has the result, which other operators read",
+                           "a reduction whose result is an output, and an input in its place");
+    }
+    std::vector<int64_t> axes;
+    if (node.operand(1) != nullptr) {
+      const auto given = ConstantInts(node.operand(1));
+      if (!given.has_value())
+        return NoCounterpart(node, "its axes are not constant", "axes in the model");
+      axes = *given;
+    }
+    for (int64_t& axis : axes) axis += axis < 0 ? operand->shape().rank() : 0;
+    std::ranges::sort(axes);
+    if (reduced_.has_value() && *reduced_ != axes) {
+      return NoCounterpart(node, "threads run along the axes of another reduction",
+                           "the same axes in all reductions");
+    }
+    reduced_ = axes;
+    KILN_ASSIGN_OR_RETURN(const int value, Ref(node, operand));
+    const Op op = *ReductionOf(node);
+    int running = 0;
+    if (IsFloat(*operand) && op != Op::kAdd) {
+      const bool least = op == Op::kMin;
+      const float beyond = std::numeric_limits<float>::infinity() * (least ? 1.0F : -1.0F);
+      const auto initial = std::bit_cast<int32_t>(beyond);
+      // The value so far stays where it is better than the new one.
+      const int difference = graph_.NewNode(Op::kFSub, name + " difference");
+      graph_.Edge(value, difference, least ? 1 : 0);
+      const int stays = graph_.AddLiteral(Op::kLt, name + " stays", difference, 0);
+      running = graph_.NewNode(Op::kSelect, name);
+      graph_.Edge(stays, running, 0);
+      graph_.Edge(running, running, 1, 1, initial);
+      graph_.Edge(value, running, 2);
+      graph_.Edge(running, difference, least ? 0 : 1, 1, initial);
+    } else {
+      const int32_t initial = op == Op::kMax   ? std::numeric_limits<int32_t>::min()
+                              : op == Op::kMin ? std::numeric_limits<int32_t>::max()
+                                               : 0;
+      running = graph_.Accumulate(IsFloat(*operand) ? Op::kFAdd : op, name, value, initial);
+    }
+    refs_[node.result()] = running;
+    computed_.insert(node.result());
+    return OkStatus();
   }
 
   StatusOr<int> Power(const Node& node, const std::string& name, int base, bool floats) {
@@ -224,6 +371,7 @@ class Translation {
   std::unordered_set<const Value*> computed_;  // results of operators
   std::unordered_set<const Value*> streamed_;  // views of inputs and constants
   std::unordered_map<const Value*, const Node*> joined_;
+  std::optional<std::vector<int64_t>> reduced_;  // axes along which threads run
 };
 
 }  // namespace

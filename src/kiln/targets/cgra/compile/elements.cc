@@ -13,6 +13,7 @@
 #include "kiln/numerics/elementary.h"
 #include "kiln/numerics/quantise.h"
 #include "kiln/support/integer.h"
+#include "kiln/targets/cgra/compile/exponential.h"
 #include "kiln/targets/cgra/compile/piecewise.h"
 #include "kiln/targets/lower/refusal.h"
 #include "kiln/targets/lower/strided_view.h"
@@ -97,6 +98,24 @@ bool IsElementwise(const Node& node) {
   return node.info().Has(kElementwise) && node.num_results() == 1 && node.result() != nullptr;
 }
 
+ElementIndex BroadcastIndex(const Shape& shape, const Shape& to, int64_t lanes) {
+  const int64_t elements = to.NumElements();
+  if (shape.NumElements() == elements) {
+    return [lanes, elements](int64_t, int64_t thread, int64_t lane) {
+      const int64_t e = thread * lanes + lane;
+      return e < elements ? e : -1;
+    };
+  }
+  // Positions in the smaller tensor, in the order of the result's elements.
+  Tensor numbers(ElementType::kInt64, shape);
+  for (int64_t i = 0; i < numbers.size(); ++i) numbers.data<int64_t>()[static_cast<size_t>(i)] = i;
+  const Tensor spread = Gather(numbers, Broadcast(RowMajorView(shape.dims()), to.dims()));
+  return [lanes, elements, spread](int64_t, int64_t thread, int64_t lane) {
+    const int64_t e = thread * lanes + lane;
+    return e < elements ? spread.data<int64_t>()[static_cast<size_t>(e)] : -1;
+  };
+}
+
 StatusOr<int> AppendConversion(const ValueCodes& from, const ValueCodes& to, int value,
                                GraphBuilder* graph) {
   const double factor = from.scale / to.scale;
@@ -116,31 +135,13 @@ StatusOr<int> AppendConversion(const ValueCodes& from, const ValueCodes& to, int
 ElementChain::ElementChain(std::string_view name, Shape shape, int64_t lanes)
     : shape_(std::move(shape)), lanes_(lanes), elements_(shape_.NumElements()), graph_(name) {}
 
-// Returns where a tensor that is broadcast to the chain's shape has the element of a thread's lane.
-ElementIndex ElementChain::IndexOf(const Shape& shape) const {
-  const int64_t lanes = lanes_, elements = elements_;
-  if (shape.NumElements() == elements) {
-    return [lanes, elements](int64_t, int64_t thread, int64_t lane) {
-      const int64_t e = thread * lanes + lane;
-      return e < elements ? e : -1;
-    };
-  }
-  // Positions in the smaller tensor, in the order of the result's elements.
-  Tensor numbers(ElementType::kInt64, shape);
-  for (int64_t i = 0; i < numbers.size(); ++i) numbers.data<int64_t>()[static_cast<size_t>(i)] = i;
-  const Tensor spread = Gather(numbers, Broadcast(RowMajorView(shape.dims()), shape_.dims()));
-  return [lanes, elements, spread](int64_t, int64_t thread, int64_t lane) {
-    const int64_t e = thread * lanes + lane;
-    return e < elements ? spread.data<int64_t>()[static_cast<size_t>(e)] : -1;
-  };
-}
-
 StatusOr<ElementChain::Operand> ElementChain::OperandOf(const Value& value) {
   if (const auto at = refs_.find(&value); at != refs_.end()) return at->second;
   KILN_ASSIGN_OR_RETURN(const ValueCodes codes, CodesOf(value));
   Operand operand{graph_.Input(value.name()), codes};
   buffers_.push_back({.value = &value, .size = value.shape().NumElements()});
-  feeds_.push_back({static_cast<int>(buffers_.size()) - 1, IndexOf(value.shape()), codes.zero});
+  feeds_.push_back({static_cast<int>(buffers_.size()) - 1,
+                    BroadcastIndex(value.shape(), shape_, lanes_), codes.zero});
   refs_.emplace(&value, operand);
   return operand;
 }
@@ -152,7 +153,8 @@ int ElementChain::ConstantsOf(const Value& value, const std::vector<double>& num
   for (const double number : numbers)
     buffer.constants.push_back(static_cast<int32_t>(std::llround(number * factor)));
   buffers_.push_back(std::move(buffer));
-  feeds_.push_back({static_cast<int>(buffers_.size()) - 1, IndexOf(value.shape()), 0});
+  feeds_.push_back(
+      {static_cast<int>(buffers_.size()) - 1, BroadcastIndex(value.shape(), shape_, lanes_), 0});
   return graph_.Input(value.name());
 }
 
@@ -319,6 +321,19 @@ Status ElementChain::AppendScaledByConstant(const Node& node, int variable) {
   return OkStatus();
 }
 
+Status ElementChain::AppendExponential(const Node& node) {
+  KILN_ASSIGN_OR_RETURN(const ValueCodes result, CodesOf(*node.result()));
+  KILN_ASSIGN_OR_RETURN(const Operand operand, OperandOf(*node.operand(0)));
+  const auto fitted = FitExponential(operand.codes, result);
+  if (!fitted.has_value()) {
+    return ToHost("an exponential whose codes need more than 16 bits of precision");
+  }
+  const int value =
+      cgra::AppendExponential(fitted->form, node_name_, operand.ref, result.zero, &graph_);
+  refs_[node.result()] = {Finish(value, 0, result.low, result.high), result};
+  return OkStatus();
+}
+
 // Evaluates the operator on every code as the host does, and fits the values (piecewise.h).
 Status ElementChain::AppendFunction(const Node& node, int variable) {
   KILN_ASSIGN_OR_RETURN(const ValueCodes result, CodesOf(*node.result()));
@@ -407,6 +422,9 @@ Status ElementChain::Append(const Node& node) {
     case kiln::Op::kMax:
     case kiln::Op::kMin:
       return AppendExtremum(node);
+    case kiln::Op::kExp:
+      if (variable.has_value()) return AppendExponential(node);
+      break;
     case kiln::Op::kMul:
       if (!variable.has_value() && !node.operand(0)->is_constant()) return AppendProduct(node);
       break;
@@ -438,7 +456,8 @@ MachineKernel ElementChain::FinishKernel(std::shared_ptr<const MappedGraph> mapp
   launch.mapped = std::move(mapped);
   launch.threads = CeilDivide(elements_, lanes_);
   launch.feeds = std::move(feeds_);
-  launch.drains = {{static_cast<int>(kernel.buffers.size()) - 1, IndexOf(shape_)}};
+  launch.drains = {
+      {static_cast<int>(kernel.buffers.size()) - 1, BroadcastIndex(shape_, shape_, lanes_)}};
   kernel.launches.push_back(std::move(launch));
   return kernel;
 }

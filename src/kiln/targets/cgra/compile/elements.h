@@ -5,6 +5,7 @@
 //   sums          y = (x0 m0 + x1 m1 + ... + c) >> s, with the constants' parts added
 //   products      y = ((x0 - z0) (x1 - z1) m + c) >> s
 //   extrema       y = (max(x0 m0 + c0, x1 m1 + c1)) >> s
+//   exponentials  exponential.h
 //   functions     of one code: piecewise.h
 // and then max(y, low), min(y, high). c contains half a code, so that the shift rounds to nearest,
 // ties up.
@@ -28,6 +29,10 @@ namespace kiln::cgra {
 
 // Returns whether a node computes each element of its result from one element of each operand.
 bool IsElementwise(const Node& node);
+
+// Returns which element of a tensor a lane of a thread has, where the tensor is broadcast to the
+// shape `to` and threads take its elements in row-major order.
+ElementIndex BroadcastIndex(const Shape& shape, const Shape& to, int64_t lanes);
 
 // Appends the conversion of a value's codes to another annotation's codes. Error: a refusal, if
 // the scales are so far apart that sums do not fit 32 bits.
@@ -63,8 +68,8 @@ class ElementChain {
   Status AppendExtremum(const Node& node);
   Status AppendProduct(const Node& node);
   Status AppendScaledByConstant(const Node& node, int variable);
+  Status AppendExponential(const Node& node);
   Status AppendFunction(const Node& node, int variable);
-  ElementIndex IndexOf(const Shape& shape) const;
 
   const Shape shape_;
   const int64_t lanes_, elements_;

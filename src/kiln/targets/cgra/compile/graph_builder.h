@@ -29,6 +29,10 @@ class GraphBuilder {
   // Adds a node that combines `a` with its own value of the thread before; the first thread gets
   // `initial`.
   int Accumulate(Op op, std::string_view name, int a, int32_t initial);
+  // Adds a node without operands, which Edge adds: `distance` threads later, with `initial` for the
+  // first ones.
+  int NewNode(Op op, std::string_view name);
+  void Edge(int from, int to, int operand, int distance = 0, int32_t initial = 0);
 
   int instructions() const { return instructions_; }
   // Returns the graph, checked and sorted. Inputs and outputs keep their order.
@@ -38,9 +42,6 @@ class GraphBuilder {
   StatusOr<ComputationGraph> Verified(std::string_view source);
 
  private:
-  int NewNode(Op op, std::string_view name);
-  void Edge(int from, int to, int operand, int distance = 0, int32_t initial = 0);
-
   ComputationGraph graph_;
   std::unordered_set<std::string> names_;
   int instructions_ = 0;

@@ -28,6 +28,12 @@ StatusOr<ElementChain> ChainOf(std::span<const Node* const> nodes, int64_t lanes
   return chain;
 }
 
+// Whether a node divides by an activation.
+bool IsQuotient(const Node& node) {
+  return node.op() == kiln::Op::kDiv && node.operand(1) != nullptr &&
+         !node.operand(1)->is_constant();
+}
+
 }  // namespace
 
 Lowering::Lowering(const Graph& graph, const Config& config, const CompileOptions& options)
@@ -55,6 +61,8 @@ std::vector<Pattern<Group>> Lowering::Patterns() {
        plan({&Lowering::FollowClamp}), emit(&Lowering::EmitPool)},
       {"reduction", AnyOf({Op::kReduceMean, Op::kReduceSum, Op::kReduceMax, Op::kReduceMin}),
        plan({&Lowering::FollowClamp}), emit(&Lowering::EmitReduction)},
+      {"soft-max", AnyOf({Op::kSoftmax}), plan({}), emit(&Lowering::EmitSoftmax)},
+      {"quotient", IsQuotient, plan({}), emit(&Lowering::EmitQuotient)},
       {"concat", AnyOf({Op::kConcat}), plan({}), emit(&Lowering::EmitConcat)},
       {"pad", AnyOf({Op::kPad}), plan({}), emit(&Lowering::EmitPad)},
       {"gather", AnyOf({Op::kGather}), plan({}), emit(&Lowering::EmitGather)},

@@ -10,6 +10,7 @@
 #include "kiln/ir/indexing.h"
 #include "kiln/ir/window.h"
 #include "kiln/support/integer.h"
+#include "kiln/targets/cgra/compile/choose_tiling.h"
 #include "kiln/targets/cgra/compile/cost_of_launch.h"
 #include "kiln/targets/cgra/compile/lowering.h"
 #include "kiln/targets/interface/kernel_info.h"
@@ -81,43 +82,6 @@ std::string PrintTiling(const Tiling& t, const Launch& launch) {
   return text + fmt::format(", interval {}, {} runs of {} threads",
                             launch.mapped->mapping.initiation_interval, launch.runs,
                             launch.threads);
-}
-
-// The best of several tilings of a problem.
-struct Choice {
-  Launch launch;
-  Tiling tiling;
-  double least_cycles = std::numeric_limits<double>::infinity();  // of all tilings
-};
-
-template <typename Problem>
-StatusOr<Choice> Choose(const Problem& problem, const Config& config, int sums,
-                        const std::string& name,
-                        ComputationGraph (*graph_of)(const Problem&, const Tiling&,
-                                                     std::string_view),
-                        Launch (*launch_of)(const Problem&, const Tiling&, int64_t, int)) {
-  std::optional<Choice> best;
-  int64_t best_cycles = 0;
-  double least = std::numeric_limits<double>::infinity();
-  Status refusal = ToHost("no mapping of its sums was found");
-  for (const Tiling& tiling : TilingsOf(problem, config.lanes, config.outputs)) {
-    auto mapped = MapGraph(graph_of(problem, tiling, name), config);
-    if (!mapped.ok()) {
-      if (!IsRefusal(mapped.status())) return mapped.status();
-      refusal = mapped.status();
-      continue;
-    }
-    Launch launch = launch_of(problem, tiling, config.lanes, sums);
-    launch.mapped = *std::move(mapped);
-    const int64_t cycles = CyclesOf(launch);
-    least = std::min(least, LeastCycles(launch, config));
-    if (best.has_value() && cycles >= best_cycles) continue;
-    best_cycles = cycles;
-    best = Choice{std::move(launch), tiling, 0};
-  }
-  if (!best.has_value()) return refusal;
-  best->least_cycles = least;
-  return *std::move(best);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The class that implements Lower (lower.h). Its members are defined in lower.cc, lower_sums.cc and
-// lower_elements.cc.
+// lower_quotients.cc.
 #ifndef KILN_TARGETS_CGRA_COMPILE_LOWERING_H_
 #define KILN_TARGETS_CGRA_COMPILE_LOWERING_H_
 
@@ -43,6 +43,8 @@ class Lowering {
   Status EmitProduct(const Group& group);
   Status EmitPool(const Group& group);
   Status EmitReduction(const Group& group);
+  Status EmitSoftmax(const Group& group);
+  Status EmitQuotient(const Group& group);
   Status EmitElements(const Group& group);
   Status EmitConcat(const Group& group);
   Status EmitPad(const Group& group);

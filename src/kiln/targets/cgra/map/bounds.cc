@@ -73,18 +73,19 @@ bool ApartAnyway(const Problem& problem, int a, int b, Passes passes) {
 // Returns the least cycles that a value takes beyond the pipeline of its producer, on any tiles. A
 // value that may stay on its tile takes 0.
 int LeastHop(const Problem& problem, const Dependence& dependence, const LeastHops& hops,
-             Passes passes) {
+             int interval, Passes passes) {
   if (!dependence.moves) return 0;
   const Config& config = problem.config;
+  const int delay = dependence.from == dependence.to ? 0 : LeastDelay(config, interval);
   const int other = std::max(hops.other, 0), from = dependence.from, to = dependence.to;
   const bool same = from == to || InOneGroup(problem, from, to);
   if (same && !config.feedback) {
     // To another tile and back. Without pass-throughs, WhyImpossible says so.
-    return passes == Passes::kAny ? config.pipeline_latency + 2 * other : 0;
+    return passes == Passes::kAny ? config.pipeline_latency + 2 * other : delay;
   }
   // A pass-through in between would take at least the pipeline's latency.
   const bool apart = from != to && (!config.feedback || ApartAnyway(problem, from, to, passes));
-  return apart ? std::min(other, config.pipeline_latency) : 0;
+  return apart ? std::max(delay, std::min(other, config.pipeline_latency)) : delay;
 }
 
 // Returns all inequalities that hold for the issue cycles at any tiles. The origin, which is cycle
@@ -107,7 +108,7 @@ std::vector<Inequality> Inequalities(const Problem& problem, int interval, Passe
     const Dependence& dependence = problem.dependences[d];
     const auto number = static_cast<int>(d);
     const int cycles = config.pipeline_latency - dependence.distance * interval;
-    const int hop = LeastHop(problem, dependence, hops, passes);
+    const int hop = LeastHop(problem, dependence, hops, interval, passes);
     all.push_back({dependence.from, dependence.to, cycles + hop, number});
     if (!dependence.moves || config.wait_limit < 0 || passes == Passes::kAny) continue;
     const int most = dependence.from == dependence.to ? 0 : most_hop;
@@ -228,8 +229,9 @@ std::string TilesText(int count) { return fmt::format("{} tile{}", count, count 
 // as far away as the k-th nearest tile. The path is shortest if the consumer with the longest tail
 // is the nearest one, hence the order of `moved`. A pass-through in between would take at least the
 // pipeline's latency, so a hop counts no more than that.
-std::vector<int> Tails(const Problem& problem, const LeastHops& hops, Passes passes) {
+std::vector<int> Tails(const Problem& problem, const LeastHops& hops, int interval, Passes passes) {
   const int latency = problem.config.pipeline_latency;
+  const int delay = LeastDelay(problem.config, interval);
   std::vector<int> tail(At(problem.size()), latency);
   for (int i = problem.size() - 1; i >= 0; --i) {
     std::map<int, bool> consumers;  // to whether a value moves
@@ -238,7 +240,7 @@ std::vector<int> Tails(const Problem& problem, const LeastHops& hops, Passes pas
     }
     std::vector<int> moved;
     for (const auto& [to, moves] : consumers) {
-      tail[At(i)] = std::max(tail[At(i)], latency + tail[At(to)]);
+      tail[At(i)] = std::max(tail[At(i)], latency + (moves ? delay : 0) + tail[At(to)]);
       if (!moves) continue;
       moved.push_back(tail[At(to)]);
       if (ApartAnyway(problem, i, to, passes)) {
@@ -328,6 +330,11 @@ std::vector<LinkUse> RouteOf(const Config& config, int from, int to) {
   return route;
 }
 
+int LeastDelay(const Config& config, int initiation_interval) {
+  const int period = config.tile_period > 0 ? config.tile_period : initiation_interval;
+  return config.hop_cycles > 0 && config.pipeline_latency % period == 0 ? 1 : 0;
+}
+
 int MostInterval(const Config& config) {
   if (config.tile_period > 0) return kMostInterval / config.tile_period * config.tile_period;
   return config.spoke_depth;
@@ -362,13 +369,15 @@ Bound LeastLatency(const Problem& problem, int initiation_interval, Passes passe
   Bound bound{problem.config.pipeline_latency, "one instruction"};
   if (!solution.cycle.empty()) return bound;
   const std::vector<int>& head = solution.least;
-  const std::vector<int> tail = Tails(problem, hops, passes);
+  const int delay = LeastDelay(problem.config, initiation_interval);
+  const std::vector<int> tail = Tails(problem, hops, initiation_interval, passes);
   for (int i = 0; i < problem.size(); ++i) {
     const int value = head[At(i)] + tail[At(i)];
     if (value <= bound.value) continue;
     bound.value = value;
-    bound.why = fmt::format("the longest path, through {}, with the hops that siblings need",
-                            Excerpt(problem.instructions[At(i)].name));
+    bound.why = fmt::format("the longest path, through {}, with the hops that {} need",
+                            Excerpt(problem.instructions[At(i)].name),
+                            delay > 0 ? "siblings and slots" : "siblings");
   }
   for (size_t g = 0; g < problem.groups.size(); ++g) {
     const int value = GroupEnd(problem.groups[g], head, tail);

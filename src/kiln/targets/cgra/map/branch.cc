@@ -33,6 +33,7 @@ bool BranchSearch::Start(int initiation_interval, int most_latency, std::span<co
   }
   interval_ = initiation_interval;
   period_ = config_->tile_period > 0 ? config_->tile_period : interval_;
+  least_delay_ = LeastDelay(*config_, interval_);
   if (most_latency != kAnyLatency && most_latency < config_->pipeline_latency) return false;
   State& state = root_;
   state.tiles.assign(N(model_.size), model_.all_tiles);

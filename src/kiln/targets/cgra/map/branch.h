@@ -137,6 +137,7 @@ class BranchSearch : public Decider {
   MakeSearchOrder make_order_;
   SearchOrder order_;  // at the present interval; may be empty
   int interval_ = 0, period_ = 0;
+  int least_delay_ = 0;  // LeastDelay at the interval
   bool check_links_ = false;
   State root_;
   std::vector<State> stack_;  // by depth

@@ -180,8 +180,9 @@ bool BranchSearch::Relax(State* state, const SearchModel::Arc& arc) {
       return false;
     }
   }
-  if (!NotBefore(state, arc.to, state->first[u] + weight + least * hop)) return false;
-  if (!NotAfter(state, arc.from, state->last[v] - weight - least * hop)) return false;
+  const int cycles = weight + (arc.moves ? std::max(least * hop, least_delay_) : 0);
+  if (!NotBefore(state, arc.to, state->first[u] + cycles)) return false;
+  if (!NotAfter(state, arc.from, state->last[v] - cycles)) return false;
   return config_->wait_limit < 0 || !arc.moves || RelaxWait(state, arc);
 }
 

@@ -123,6 +123,12 @@ std::vector<LinkUse> RouteOf(const Config& config, int from, int to);
 int MostInterval(const Config& config);
 inline constexpr int kMostInterval = 255;
 
+// Returns the least cycles that a value takes to another instruction beyond the pipeline, at any
+// tiles and with any pass-throughs. They are 1 where the pipeline's latency is a multiple of the
+// period of slots: on its producer's tile a consumer would issue in the producer's slot, and to
+// another tile the value takes a hop.
+int LeastDelay(const Config& config, int initiation_interval);
+
 // The mappings for which a bound holds. A pass-through on the way of a value lifts the value's wait
 // limit, and the consumer behind it is no longer a sibling of the other consumers.
 enum class Passes {

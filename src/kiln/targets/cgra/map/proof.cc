@@ -388,7 +388,7 @@ void Prover::LiftLatency() {
 // refuted.
 Status Prover::TryPasses() {
   constexpr int64_t kFirstEffort = 2000;
-  constexpr int64_t kMostWithoutMapping = 32 * kFirstEffort;
+  constexpr int64_t kMostToShorten = 32 * kFirstEffort;
   const bool may_gain =
       !has_mapping() ||
       (best_interval() > LeastInterval(Passes::kAny) && options_.initiation_interval == 0) ||
@@ -401,9 +401,12 @@ Status Prover::TryPasses() {
   for (int64_t effort = kFirstEffort; effort < kMostEffort; effort *= kEffortGrowth) {
     passes_proved_ = TryPasses(&more, effort) && all_listed;
     if (passes_proved_ || budget_.spent()) break;
-    // What is proved without additional pass-throughs needs no more, and of a mapping with several
-    // nothing more is proved; a mapping that has one does.
-    if (best_passes_ != 1 && (has_mapping() || effort > kMostWithoutMapping)) break;
+    // What is proved without additional pass-throughs needs no more unless one may shorten the
+    // interval, and of a mapping with several nothing more is proved; a mapping that has one does.
+    const bool asked = has_mapping() && options_.initiation_interval > 0;
+    const bool may_shorten =
+        best_passes_ == 0 && !asked && best_interval() > LeastInterval(Passes::kAny);
+    if (best_passes_ != 1 && (!may_shorten || effort > kMostToShorten)) break;
     if (all_listed) continue;
     if (most == kMostGainingPassChoices) break;
     most = kMostGainingPassChoices;

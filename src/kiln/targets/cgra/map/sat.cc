@@ -7,6 +7,7 @@
 #include <cryptominisat5/cryptominisat.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -50,12 +51,14 @@ class SatFormula {
   Lit Tile(int i, int tile) const { return tiles_[S(i)][S(tile)]; }
 
   void MakeTiles();
+  void MakeColumns();
   void MakeIssues();
   void AddApart();
   void AddCells();
   void AddDepth();
   void AddDependence(size_t d);
   void AddLatest();
+  void AddSpread();
   void AddOneOutput();
   void AddLinks();
   std::vector<Lit> HopLevels(const Dependence& dependence);
@@ -68,6 +71,8 @@ class SatFormula {
   bool holds_ = true, complete_ = true;
   Lit true_ = CMSat::lit_Undef;
   std::vector<std::vector<Lit>> tiles_, slots_, issues_;
+  // On machines of one row, by instruction and column: whether the tile is at most this column.
+  std::vector<std::vector<Lit>> columns_;
   std::vector<int> last_;
   // By dependence and number of a hop cost: whether the value takes more than that cost.
   std::vector<std::vector<Lit>> more_;
@@ -98,11 +103,13 @@ SatFormula::SatFormula(const Problem& problem, int interval, int latency, StepBu
   }
   costs_.assign(costs.begin(), costs.end());
   MakeTiles();
+  MakeColumns();
   MakeIssues();
   if (GoOn()) AddApart();
   if (GoOn()) AddCells();
   if (GoOn() && config_.instruction_depth < period_) AddDepth();
   for (size_t d = 0; d < problem.dependences.size() && GoOn(); ++d) AddDependence(d);
+  if (GoOn() && !columns_.empty()) AddSpread();
   if (GoOn() && !config_.issue_later) AddLatest();
   if (GoOn() && config_.one_output) AddOneOutput();
   if (GoOn() && config_.relaxed_distance && !config_.shared_links) AddLinks();
@@ -148,6 +155,86 @@ void SatFormula::MakeTiles() {
     Add(own);
     AtMostOne(own);
     tiles_.push_back(std::move(own));
+  }
+}
+
+// Order encoding of tiles beside the one-hot variables: distances of tiles become clauses of few
+// literals, from which more follows than from pairs of tiles. A mapping mirrored along the row
+// obeys the same rules, so that the instruction with the most dependences needs one half of it.
+void SatFormula::MakeColumns() {
+  if (config_.rows > 1 || config_.hop_cycles == 0) return;
+  const int tiles = problem_.tiles();
+  for (int i = 0; i < problem_.size(); ++i) {
+    const int group = problem_.group[S(i)];
+    if (group >= 0 && problem_.groups[S(group)][0] < i) {
+      columns_.push_back(columns_[S(problem_.groups[S(group)][0])]);
+      continue;
+    }
+    std::vector<Lit> own;
+    for (int t = 0; t < tiles; ++t) {
+      own.push_back(t + 1 < tiles ? NewVariable() : true_);
+      const Lit before = t > 0 ? own[S(t - 1)] : ~true_;
+      if (t > 0) Add({~before, own[S(t)]});
+      Add({~Tile(i, t), own[S(t)]});
+      Add({~Tile(i, t), ~before});
+      Add({~own[S(t)], before, Tile(i, t)});
+    }
+    columns_.push_back(std::move(own));
+  }
+  if (tiles < 2) return;
+  std::vector<int> links(S(problem_.size()), 0);
+  for (const Dependence& d : problem_.dependences) {
+    ++links[S(d.from)];
+    ++links[S(d.to)];
+  }
+  const auto most = std::ranges::max_element(links) - links.begin();
+  Add({columns_[static_cast<size_t>(most)][S((tiles + 1) / 2 - 1)]});
+}
+
+// Producers and consumers of an instruction that are all on different tiles: one of them at most is
+// on its own tile, three at most are within one tile of it.
+void SatFormula::AddSpread() {
+  std::set<std::pair<int, int>> pairs(problem_.siblings.begin(), problem_.siblings.end());
+  for (const int a : problem_.starts) {
+    for (const int b : problem_.starts) {
+      if (a < b) pairs.emplace(a, b);
+    }
+  }
+  struct Neighbour {
+    int instruction = 0;
+    size_t dependence = 0;
+  };
+  std::vector<std::vector<Neighbour>> around(S(problem_.size()));
+  for (size_t d = 0; d < problem_.dependences.size(); ++d) {
+    const auto& [from, to, distance, moves] = problem_.dependences[d];
+    if (!moves || from == to) continue;
+    if (pairs.contains({std::min(from, to), std::max(from, to)})) Add({more_[d][0]});
+    around[S(from)].push_back({to, d});
+    around[S(to)].push_back({from, d});
+  }
+  const auto apart = [&](const Neighbour& a, const Neighbour& b) {
+    return pairs.contains(
+        {std::min(a.instruction, b.instruction), std::max(a.instruction, b.instruction)});
+  };
+  for (const std::vector<Neighbour>& all : around) {
+    // Sets of neighbours that are apart, with up to four of them.
+    std::vector<size_t> chosen;
+    const std::function<void(size_t)> choose = [&](size_t next) {
+      if (chosen.size() == 2 || (chosen.size() == 4 && costs_.size() > 1)) {
+        Clause clause;
+        const size_t level = chosen.size() == 2 ? 0 : 1;
+        for (const size_t k : chosen) clause.push_back(more_[all[k].dependence][level]);
+        Add(clause);
+      }
+      if (chosen.size() == 4) return;
+      for (size_t k = next; k < all.size(); ++k) {
+        if (!std::ranges::all_of(chosen, [&](size_t c) { return apart(all[c], all[k]); })) continue;
+        chosen.push_back(k);
+        choose(k + 1);
+        chosen.pop_back();
+      }
+    };
+    choose(0);
   }
 }
 
@@ -242,6 +329,19 @@ std::vector<Lit> SatFormula::HopLevels(const Dependence& dependence) {
     more.push_back(c + 1 == costs_.size() ? ~true_ : NewVariable());
     if (c > 0) Add({~more[c], more[c - 1]});
   }
+  if (!columns_.empty()) {
+    // Level c is the distance c: each hop costs as much as the one before it.
+    const auto column = [&](int i, int k) {
+      return k < 0 ? ~true_ : k >= problem_.tiles() ? true_ : columns_[S(i)][S(k)];
+    };
+    for (size_t c = 0; c < costs_.size(); ++c) {
+      const int distance = static_cast<int>(c);
+      for (int k = -1; k < problem_.tiles(); ++k) {
+        Add({more[c], ~column(dependence.from, k), column(dependence.to, k + distance)});
+        Add({more[c], ~column(dependence.to, k), column(dependence.from, k + distance)});
+      }
+    }
+  }
   for (int a = 0; a < problem_.tiles(); ++a) {
     for (int b = 0; b < problem_.tiles(); ++b) {
       const Clause unless = {~Tile(dependence.from, a), ~Tile(dependence.to, b)};
@@ -283,7 +383,9 @@ void SatFormula::AddDependence(size_t d) {
   for (size_t c = 0; c < costs_.size(); ++c) {
     Clause unless;
     if (c > 0) unless.push_back(~more_.back()[c - 1]);
-    AddAtLeast(unless, dependence.from, dependence.to, base + costs_[c]);
+    // Beyond the pipeline, even a value that stays on its tile takes LeastDelay.
+    AddAtLeast(unless, dependence.from, dependence.to,
+               base + std::max(costs_[c], LeastDelay(config_, interval_)));
     if (config_.wait_limit < 0) continue;
     unless = {more_.back()[c]};
     AddAtLeast(unless, dependence.to, dependence.from, -base - costs_[c] - config_.wait_limit);
@@ -377,14 +479,21 @@ Answer SatFormula::Solve(int latency, int64_t conflicts, StepBudget* budget,
       if (literal != true_) assumptions.push_back(literal);
     }
   }
-  const uint64_t before = solver_.get_sum_conflicts();
-  solver_.set_max_confl(static_cast<uint64_t>(budget->Left(conflicts)));
-  if (budget->SecondsLeft() < std::numeric_limits<double>::infinity()) {
-    solver_.set_max_time(budget->SecondsLeft());
+  // The solver's own limit counts the time of the processor alone.
+  constexpr int64_t kConflictsBetweenLooks = 2000;
+  CMSat::lbool answer = CMSat::l_Undef;
+  for (int64_t left = budget->Left(conflicts); left > 0 && budget->Look();) {
+    const uint64_t before = solver_.get_sum_conflicts();
+    solver_.set_max_confl(static_cast<uint64_t>(std::min(left, kConflictsBetweenLooks)));
+    if (budget->SecondsLeft() < std::numeric_limits<double>::infinity()) {
+      solver_.set_max_time(budget->SecondsLeft());
+    }
+    answer = solver_.solve(&assumptions);
+    const auto taken = static_cast<int64_t>(solver_.get_sum_conflicts() - before) + 1;
+    budget->Spend(taken);
+    if (answer != CMSat::l_Undef) break;
+    left -= taken;
   }
-  const CMSat::lbool answer = solver_.solve(&assumptions);
-  budget->Spend(static_cast<int64_t>(solver_.get_sum_conflicts() - before) + 1);
-  budget->Look();
   if (answer == CMSat::l_False) return Answer::kNone;
   if (answer != CMSat::l_True) return Answer::kUnknown;
   const std::vector<CMSat::lbool>& model = solver_.get_model();
@@ -402,6 +511,9 @@ Answer SatFormula::Solve(int latency, int64_t conflicts, StepBudget* budget,
   return Answer::kFound;
 }
 
+// Cycles by which the latency of a formula may exceed the one that is asked for.
+constexpr int kMostSlack = 2;
+
 class SatDecider : public Decider {
  public:
   explicit SatDecider(const Problem& problem) : problem_(problem) {}
@@ -411,9 +523,12 @@ class SatDecider : public Decider {
     const int period = problem_.config.tile_period;
     if (period > 0 && initiation_interval % period != 0) return Answer::kNone;
     std::unique_ptr<SatFormula>& formula = formulas_[initiation_interval];
+    // What the solver learned serves lower latencies; a formula with many more issue cycles than
+    // they need is slow.
     const bool covers =
-        formula && (formula->latency() == kAnyLatency ||
-                    (most_latency != kAnyLatency && most_latency <= formula->latency()));
+        formula && (formula->latency() == most_latency ||
+                    (most_latency != kAnyLatency && formula->latency() > most_latency &&
+                     formula->latency() <= most_latency + kMostSlack));
     if (!covers) {
       // A formula takes long to build.
       if (!budget->Look()) return Answer::kUnknown;

@@ -1,5 +1,6 @@
 // A second opinion: the mapping problem as a formula for the SAT solver CryptoMiniSat. Tiles are
-// one-hot, issue cycles are order-encoded: a variable says t(v) <= k.
+// one-hot and, on machines of one row, order-encoded, too. Issue cycles are order-encoded: a
+// variable says t(v) <= k.
 #ifndef KILN_TARGETS_CGRA_MAP_SAT_H_
 #define KILN_TARGETS_CGRA_MAP_SAT_H_
 
@@ -13,7 +14,7 @@
 namespace kiln::cgra {
 
 // Decides by the solver, with one thread and a fixed seed; it ignores `seed`. The formula of an
-// interval is built once; lower latencies are assumptions. A step is a conflict.
+// interval serves latencies up to two cycles lower, as assumptions. A step is a conflict.
 std::unique_ptr<Decider> MakeSatDecider(const Problem& problem, uint64_t seed);
 
 // Least initiation interval, then least latency, by the solver.

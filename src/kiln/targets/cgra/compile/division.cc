@@ -1,0 +1,109 @@
+// Builds the graphs of division steps, and chooses how many of them a launch has.
+
+#include "kiln/targets/cgra/compile/division.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "kiln/support/integer.h"
+#include "kiln/targets/cgra/compile/cost_of_launch.h"
+#include "kiln/targets/cgra/compile/graph_builder.h"
+#include "kiln/targets/cgra/compile/mapped_graph.h"
+#include "kiln/targets/lower/refusal.h"
+
+namespace kiln::cgra {
+namespace {
+
+// Steps of one launch that are tried. More of them find no mapping on small machines.
+constexpr int kStepsOfLaunch[] = {1, 2, 3, 4, 6};
+
+// Returns the graph of some steps. The first steps of a division have no quotient yet, and after
+// the last ones nobody reads the remainder.
+ComputationGraph GraphOfSteps(int steps, bool first, bool last) {
+  GraphBuilder graph("division");
+  int remainder = graph.Input("remainder");
+  const int divisor = graph.Input("divisor");
+  int quotient = first ? -1 : graph.Input("quotient");
+  for (int i = 0; i < steps; ++i) {
+    const int twice = graph.AddLiteral(Op::kShl, "twice", remainder, 1);
+    const int bit = graph.Add(Op::kLt, "bit", divisor, twice);
+    if (quotient < 0) {
+      quotient = bit;
+    } else {
+      const int doubled = graph.AddLiteral(Op::kShl, "quotient doubled", quotient, 1);
+      quotient = graph.Add(Op::kAdd, "quotient", doubled, bit);
+    }
+    if (last && i + 1 == steps) break;
+    const int taken = graph.Add(Op::kMul, "taken", divisor, bit);
+    remainder = graph.Add(Op::kSub, "remainder", twice, taken);
+  }
+  // A launch of one step whose quotient is its bit has a use of the bit beside the output.
+  graph.Output(quotient, "quotient out");
+  if (!last) graph.Output(remainder, "remainder out");
+  return graph.Finish();
+}
+
+// The launches of a division with a number of steps each.
+struct Plan {
+  std::vector<Launch> launches;
+  int64_t cycles = 0;
+  double least = 0;
+};
+
+StatusOr<Plan> PlanOf(const Division& division, int steps, const Config& config, int remainder) {
+  Plan plan;
+  const int64_t lanes = config.lanes, elements = division.elements;
+  const ElementIndex at = [elements, lanes](int64_t, int64_t thread, int64_t lane) {
+    const int64_t e = thread * lanes + lane;
+    return e < elements ? e : -1;
+  };
+  const ElementIndex one = [](int64_t, int64_t, int64_t) { return int64_t{0}; };
+  for (int done = 0; done < division.bits;) {
+    const int now = std::min(steps, division.bits - done);
+    const bool first = done == 0, last = done + now == division.bits;
+    Launch launch;
+    KILN_ASSIGN_OR_RETURN(launch.mapped, MapGraph(GraphOfSteps(now, first, last), config));
+    launch.threads = CeilDivide(elements, lanes);
+    const bool same = first && division.one_dividend;
+    launch.feeds = {{first ? division.dividend : remainder, same ? one : at, 0, same},
+                    {division.divisor, at, 1}};
+    if (!first) launch.feeds.push_back({division.quotient, at, 0});
+    launch.drains = {{division.quotient, at}};
+    if (!last) launch.drains.push_back({remainder, at});
+    plan.cycles += CyclesOf(launch);
+    plan.least += LeastCycles(launch, config);
+    plan.launches.push_back(std::move(launch));
+    done += now;
+  }
+  return plan;
+}
+
+}  // namespace
+
+StatusOr<double> AppendDivision(const Division& division, const Config& config,
+                                MachineKernel* kernel) {
+  if (config.outputs < 2) return ToHost("a division on a machine with one output");
+  const auto remainder = static_cast<int>(kernel->buffers.size());
+  std::optional<Plan> best;
+  double least = std::numeric_limits<double>::infinity();
+  Status refusal = OkStatus();
+  for (const int steps : kStepsOfLaunch) {
+    auto plan = PlanOf(division, std::min(steps, division.bits), config, remainder);
+    if (!plan.ok()) {
+      if (!IsRefusal(plan.status())) return plan.status();
+      refusal = plan.status();
+      continue;
+    }
+    least = std::min(least, plan->least);
+    if (!best.has_value() || plan->cycles < best->cycles) best = *std::move(plan);
+  }
+  if (!best.has_value()) return refusal;
+  kernel->buffers.push_back({.size = division.elements});
+  for (Launch& launch : best->launches) kernel->launches.push_back(std::move(launch));
+  return least;
+}
+
+}  // namespace kiln::cgra
