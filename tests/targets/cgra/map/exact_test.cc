@@ -130,7 +130,9 @@ TEST(Exact, TheSolverProvesTheSameBesideTheBranchAndBound) {
     EXPECT_EQ(both.steps, again.steps);
     EXPECT_EQ(both.latency_bound, again.latency_bound);
     ASSERT_EQ(both.mapping.has_value(), again.mapping.has_value());
-    if (both.mapping) EXPECT_EQ(both.mapping->places, again.mapping->places);
+    if (both.mapping) {
+      EXPECT_EQ(both.mapping->places, again.mapping->places);
+    }
     if (own.impossible || both.impossible) {
       EXPECT_FALSE(own.mapping.has_value());
       EXPECT_FALSE(both.mapping.has_value());

@@ -388,7 +388,7 @@ void Prover::LiftLatency() {
 // refuted.
 Status Prover::TryPasses() {
   constexpr int64_t kFirstEffort = 2000;
-  constexpr int64_t kMostToShorten = 32 * kFirstEffort;
+  constexpr int64_t kMostToShorten = 4 * kFirstEffort, kMostWithoutMapping = 32 * kFirstEffort;
   const bool may_gain =
       !has_mapping() ||
       (best_interval() > LeastInterval(Passes::kAny) && options_.initiation_interval == 0) ||
@@ -406,7 +406,8 @@ Status Prover::TryPasses() {
     const bool asked = has_mapping() && options_.initiation_interval > 0;
     const bool may_shorten =
         best_passes_ == 0 && !asked && best_interval() > LeastInterval(Passes::kAny);
-    if (best_passes_ != 1 && (!may_shorten || effort > kMostToShorten)) break;
+    const int64_t most_effort = has_mapping() ? kMostToShorten : kMostWithoutMapping;
+    if (best_passes_ != 1 && (!may_shorten || effort >= most_effort)) break;
     if (all_listed) continue;
     if (most == kMostGainingPassChoices) break;
     most = kMostGainingPassChoices;
