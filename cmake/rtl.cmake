@@ -52,7 +52,7 @@ option(KILN_ALL_GATES "Run the test vectors of all units on netlists too, which 
 
 # Verilator joins all logic of a clock edge in one function, and the time of clang's register
 # allocator grows faster than a function. In functions of at most 200 statements a whole machine
-# compiles in half the time (systolic_blocks_4x8: 15 s of processor time instead of 30 s).
+# compiles in half the time (15 s of processor time instead of 30 s).
 set(KILN_VERILATOR_SPLIT --output-split-cfuncs 200)
 
 # The run-time library of all models. Like the models, it is built without sanitisers.

@@ -57,7 +57,8 @@ class VerifyCommand final : public Command {
         ->add_option("--row-miss", rtl_.dram_row_miss,
                      "Cycles more that a burst to another row of the DRAM takes")
         ->needs(dram)
-        ->type_name("CYCLES");
+        ->type_name("CYCLES")
+        ->check(InRange(0, 1 << 16));
     memory
         ->add_option("--memory-latency", rtl_.memory_latency,
                      "Cycles from an address to its first beat")

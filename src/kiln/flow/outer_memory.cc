@@ -28,7 +28,8 @@ constexpr MemoryUnit kBandwidths[] = {{"B/s", 1},
                                       {"MiB/s", 1024 * 1024.0},
                                       {"GiB/s", 1073741824.0}};
 constexpr MemoryUnit kTimes[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}};
-constexpr double kMostBandwidth = 1e15, kMostSeconds = 1;
+// The cycle level simulates such a memory cycle by cycle.
+constexpr double kLeastBandwidth = 1e6, kMostBandwidth = 1e15, kMostSeconds = 1e-3;
 
 // Returns a number with a unit, blanks around and between allowed; nullopt if it is none.
 std::optional<double> Quantity(std::string_view text, std::span<const MemoryUnit> units) {
@@ -81,10 +82,10 @@ StatusOr<OuterMemory> ParseOuterMemory(std::string_view text) {
     return fault("does not begin with a bandwidth in B/s, kB/s, MB/s, GB/s, TB/s, or KiB/s and up");
   if (!latency.has_value()) return fault("does not go on with a latency in ns, us or ms");
   if (!row_miss.has_value()) return fault("does not end with a time in ns, us or ms");
-  if (*bandwidth < 1 || *bandwidth > kMostBandwidth)
-    return fault("has a bandwidth outside 1 B/s to 1000 TB/s");
-  if (*latency < 0 || *latency > kMostSeconds) return fault("has a latency outside 0 to 1 s");
-  if (*row_miss < 0 || *row_miss > kMostSeconds) return fault("has a row miss outside 0 to 1 s");
+  if (*bandwidth < kLeastBandwidth || *bandwidth > kMostBandwidth)
+    return fault("has a bandwidth outside 1 MB/s to 1000 TB/s");
+  if (*latency < 0 || *latency > kMostSeconds) return fault("has a latency outside 0 to 1 ms");
+  if (*row_miss < 0 || *row_miss > kMostSeconds) return fault("has a row miss outside 0 to 1 ms");
   return OuterMemory{*bandwidth, *latency, *row_miss, std::string(text)};
 }
 

@@ -22,8 +22,8 @@ struct OuterMemory {
 
 // Parses "19.2GB/s,100ns" or "19.2GB/s,100ns,30ns": a bandwidth in B/s, kB/s, MB/s, GB/s or TB/s
 // (powers of 10) or KiB/s, MiB/s, GiB/s (powers of 2), a latency, and the time that a row miss
-// adds, both in ns, us or ms. Error: any other form, a bandwidth outside 1 B/s to 10^15 B/s, or a
-// time that is negative or above 1 s.
+// adds, both in ns, us or ms. Error: any other form, a bandwidth outside 10^6 B/s to 10^15 B/s, or
+// a time that is negative or above 1 ms.
 StatusOr<OuterMemory> ParseOuterMemory(std::string_view text);
 
 // Returns that memory at a clock of `mhz`, for RtlOptions and reports. Times are rounded up to

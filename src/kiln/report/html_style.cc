@@ -26,7 +26,7 @@ std::string_view Style() {
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--ink);
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", "Helvetica Neue", Arial, sans-serif; }
-main { max-width: 1120px; margin: 0 auto; padding: 2.5rem 1.5rem 4rem; }
+main { max-width: 1280px; margin: 0 auto; padding: 2.5rem 1.5rem 4rem; }
 h1 { font-size: 1.7rem; line-height: 1.25; font-weight: 650; margin: 0 0 .3rem; letter-spacing: -.01em; overflow-wrap: anywhere; }
 h1 .on { color: var(--faint); font-weight: 400; }
 h2 { font-size: 1.12rem; font-weight: 650; margin: 2.6rem 0 .8rem; }

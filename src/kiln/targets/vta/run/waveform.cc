@@ -55,6 +55,7 @@ std::optional<size_t> FirstWrongStore(std::span<const Instruction> program, cons
 }
 
 // ---- Both levels in comparison.
+
 const Launch* LaunchAt(const ProgramParts& program, uint64_t address) {
   for (const Step& step : program.steps) {
     if (step.launch.has_value() && step.launch->address == address) return &*step.launch;
@@ -68,12 +69,7 @@ class BothLevels final : public LocalDevice {
  public:
   BothLevels(const ProgramParts& program, RtlDesigns& designs, const RtlOptions& options,
              bool timed)
-      : LocalDevice(program.config, {}),
-        program_(program),
-        designs_(designs),
-        options_(options),
-        timed_(timed),
-        cycle_(Behind(options, program.config).config, Behind(options, program.config).simulated) {}
+      : BothLevels(program, designs, options, timed, Behind(options, program.config)) {}
 
   // The first launch that differs: its number, address and cycles.
   struct Found {
@@ -85,6 +81,15 @@ class BothLevels final : public LocalDevice {
   std::optional<RunTime> last_run() const override { return std::nullopt; }
 
  private:
+  BothLevels(const ProgramParts& program, RtlDesigns& designs, const RtlOptions& options,
+             bool timed, const MemoryModel& memory)
+      : LocalDevice(program.config, {}),
+        program_(program),
+        designs_(designs),
+        options_(options),
+        timed_(timed),
+        cycle_(memory.config, memory.simulated) {}
+
   StatusOr<std::optional<Fault>> Launch(DeviceMemory& memory, uint64_t address, size_t count,
                                         uint64_t) override {
     const size_t bytes = program_.memory.size();

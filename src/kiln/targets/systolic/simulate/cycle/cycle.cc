@@ -179,8 +179,9 @@ class Machine {
     simulator_.Spawn("parameter fetch", ParameterFetch());
     simulator_.Spawn("vector", Vector());
     simulator_.Spawn("completion", Completion());
-    constexpr int64_t kLongest = int64_t{1}
-                                 << 50;  // cycles; no program that fits its memory runs this long
+    // Cycles. No program that fits its memory runs this long behind a memory that RtlOptions and
+    // kiln run --memory accept.
+    constexpr int64_t kLongest = int64_t{1} << 50;
     KILN_CHECK(simulator_.Run(kLongest));
     KILN_CHECK(simulator_.unfinished().empty());  // a checked program cannot deadlock the machine
     if (!memory_.fault().empty())

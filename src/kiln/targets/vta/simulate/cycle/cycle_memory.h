@@ -116,8 +116,6 @@ class StoreStage {
   Cycle NextEvent() const;
   // Behind a simulated memory: requests the next element of the current instruction.
   void Write();
-  // Returns whether there are requests to make behind a simulated memory.
-  bool Asks() const { return current_.left > 0; }
 
  private:
   // The instruction whose elements are requested one by one, behind a simulated memory.
