@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "fmt/format.h"
 #include "kiln/ir/indexing.h"
@@ -23,11 +25,13 @@ namespace {
 constexpr int kMostResultBits = 8;  // of soft-maxes
 constexpr int kMostPartBits = 20;   // of exponentials after the binary point
 constexpr int kLeastPartBits = 16;
-constexpr int kSumOfPartBits = 29;          // of a sum of exponentials
-constexpr int kReciprocalBits = 16;         // with the bit for rounding
-constexpr int kProductBits = 15;            // of each factor of a result
-constexpr double kMostPartError = 0x1p-12;  // of an exponential of at most 1
-constexpr double kRelativeError = 0x1p-13;
+constexpr int kSumOfPartBits = 29;      // of a sum of exponentials
+constexpr int kReciprocalBits = 16;     // with the bit for rounding
+constexpr int kProductBits = 15;        // of each factor of a result
+constexpr double kPartError = 0x1p-15;  // relative, of an exponential before it is rounded
+// Of a soft-max, in shares of 1: twice kPartError, for an exponential and the sum; 2^-15 for the
+// leading bits of the exponential, 2^-15 for the reciprocal, 2^-16 for the reciprocal's dividend.
+constexpr double kShareError = 0x1.2p-13;
 constexpr double kMostResultError = 0.5;      // of a soft-max, in codes, before rounding
 constexpr double kMostQuotientError = 0.125;  // codes, before rounding
 
@@ -36,7 +40,8 @@ int64_t Distance(const ValueCodes& codes) {
 }
 
 // Returns the exponentials of a code less the greatest of its row, with `bits` bits after the
-// binary point, or nothing if one of them is too far from the exact one.
+// binary point, or nothing if one of them is farther from the exact one than rounding and
+// kPartError allow.
 std::optional<Exponential> PartsOf(const ValueCodes& x, int bits) {
   const int32_t lowest = x.low - x.high;
   const double rate = x.scale * kLog2OfE;
@@ -44,8 +49,8 @@ std::optional<Exponential> PartsOf(const ValueCodes& x, int bits) {
   if (!form.has_value()) return std::nullopt;
   for (int32_t below = lowest; below <= 0; ++below) {
     const double exact = elementary::Exp(x.scale * below);
-    if (std::abs(std::ldexp(ValueAt(*form, below), -bits) - exact) > kMostPartError)
-      return std::nullopt;
+    const double error = std::abs(std::ldexp(ValueAt(*form, below), -bits) - exact);
+    if (error > std::ldexp(1.0, -bits - 1) + kPartError * exact) return std::nullopt;
   }
   return form;
 }
@@ -73,8 +78,7 @@ Status Lowering::EmitSoftmax(const Group& group) {
   const int bits = std::min(kMostPartBits, kSumOfPartBits - CeilLog2(length));
   // Each exponential is rounded, which moves the sum, and all of them have a relative error; so
   // have their leading bits and the reciprocal.
-  const double error =
-      (std::ldexp(static_cast<double>(length), -bits - 1) + kRelativeError) / y.scale;
+  const double error = (std::ldexp(static_cast<double>(length), -bits - 1) + kShareError) / y.scale;
   if (bits < kLeastPartBits || error > kMostResultError) {
     return ToHost(fmt::format("a soft-max of {} elements whose results may be {:.1f} codes off",
                               length, error));
