@@ -55,6 +55,19 @@ std::optional<Exponential> PartsOf(const ValueCodes& x, int bits) {
   return form;
 }
 
+// Adds a buffer to a kernel and returns its number.
+int AddBuffer(Buffer buffer, MachineKernel* kernel) {
+  kernel->buffers.push_back(std::move(buffer));
+  return static_cast<int>(kernel->buffers.size()) - 1;
+}
+
+// Appends the code of a result in units of its scale: adds the zero point and holds the sum.
+int AppendCode(const ValueCodes& codes, int value, GraphBuilder* graph) {
+  if (codes.zero != 0) value = graph->AddLiteral(Op::kAdd, "zero", value, codes.zero);
+  value = graph->AddLiteral(Op::kMax, "low", value, codes.low);
+  return graph->AddLiteral(Op::kMin, "high", value, codes.high);
+}
+
 }  // namespace
 
 // Lanes hold rows, and threads their elements. The launches: the greatest of each row; exponentials
@@ -97,10 +110,7 @@ Status Lowering::EmitSoftmax(const Group& group) {
   MachineKernel kernel;
   kernel.result = group.result;
   const int in = AddValue(input, &kernel);
-  const auto add_buffer = [&](Buffer buffer) {
-    kernel.buffers.push_back(std::move(buffer));
-    return static_cast<int>(kernel.buffers.size()) - 1;
-  };
+  const auto add_buffer = [&](Buffer buffer) { return AddBuffer(std::move(buffer), &kernel); };
   const int most = add_buffer({.size = rows}), sums = add_buffer({.size = rows});
   const int exponentials = add_buffer({.size = elements});
   const int reciprocals = add_buffer({.size = rows});
@@ -169,10 +179,7 @@ Status Lowering::EmitSoftmax(const Group& group) {
   value = scaled.Add(Op::kMul, "product", value, factor);
   value = scaled.AddLiteral(Op::kAdd, "product half", value, 1 << (shift - 1));
   value = scaled.AddLiteral(Op::kShr, "shift", value, shift);
-  if (y.zero != 0) value = scaled.AddLiteral(Op::kAdd, "zero", value, y.zero);
-  value = scaled.AddLiteral(Op::kMax, "low", value, y.low);
-  value = scaled.AddLiteral(Op::kMin, "high", value, y.high);
-  scaled.Output(value, group.result->name());
+  scaled.Output(AppendCode(y, value, &scaled), group.result->name());
   Launch last;
   KILN_ASSIGN_OR_RETURN(last.mapped, MapGraph(scaled.Finish(), config_));
   const ElementIndex at = BroadcastIndex(shape, shape, lanes);
@@ -232,10 +239,7 @@ Status Lowering::EmitQuotient(const Group& group) {
   const int64_t elements = shape.NumElements(), lanes = config_.lanes;
   MachineKernel kernel;
   kernel.result = group.result;
-  const auto add_buffer = [&](Buffer buffer) {
-    kernel.buffers.push_back(std::move(buffer));
-    return static_cast<int>(kernel.buffers.size()) - 1;
-  };
+  const auto add_buffer = [&](Buffer buffer) { return AddBuffer(std::move(buffer), &kernel); };
   std::vector<Feed> operands;
   if (!is_number) {
     operands.push_back(
@@ -300,10 +304,7 @@ Status Lowering::EmitQuotient(const Group& group) {
   const int sign = after.AddLiteral(Op::kOr, "sign", sign_bits, 1);
   value = after.Add(Op::kMul, "with signs", value, sign);
   if (sign_of_number < 0) value = after.AddLiteral(Op::kMul, "negative", value, -1);
-  if (y.zero != 0) value = after.AddLiteral(Op::kAdd, "zero", value, y.zero);
-  value = after.AddLiteral(Op::kMax, "low", value, y.low);
-  value = after.AddLiteral(Op::kMin, "high", value, y.high);
-  after.Output(value, group.result->name());
+  after.Output(AppendCode(y, value, &after), group.result->name());
   Launch last;
   KILN_ASSIGN_OR_RETURN(last.mapped, MapGraph(after.Finish(), config_));
   last.threads = CeilDivide(elements, lanes);
