@@ -2,9 +2,10 @@
 // initiation interval and latency with their bounds, whether they are proved to be the least, and
 // the time that it took.
 //
-//   cgra_map [--on accelerators/se-16.yaml] [--tiles N] [--seconds S] [--synchronous]
+//   cgra_map [--on accelerators/se-16.yaml] [--tiles N] [--seconds S] [--steps N] [--synchronous]
 //            [--mappers exact,sat,guided,ppo,greedy,annealing,evolutionary,random]
-//            [--random COUNT --nodes N --least N] [--only K,K,...] [--grow N] [GRAPH...]
+//            [--random COUNT --nodes N --least N --exact-seconds S --only K,K,...] [--grow N]
+//            [GRAPH...]
 //
 // --tiles: in the row, in place of those of the design point. A graph is a file or the name of a
 // known graph. --synchronous: loads and loop control take the pipeline's latency. --random maps
@@ -270,11 +271,13 @@ int Run(int argc, char** argv) {
       ->check(CLI::Range(1, 64));
   app.add_option("--seconds", arguments.seconds, "time for each mapping");
   app.add_option("--steps", arguments.steps, "steps of each mapping; 0: any number");
-  app.add_option("--only", arguments.only, "numbers of random graphs")->delimiter(',');
   app.add_option("--exact-seconds", arguments.exact_seconds, "the same with proof, random graphs");
   app.add_flag("--synchronous", arguments.synchronous, "loads take the pipeline's latency");
-  app.add_option("--random", arguments.random, "how many random graphs")
-      ->check(CLI::NonNegativeNumber);
+  CLI::Option* const random = app.add_option("--random", arguments.random, "how many random graphs")
+                                  ->check(CLI::NonNegativeNumber);
+  app.add_option("--only", arguments.only, "numbers of random graphs")
+      ->delimiter(',')
+      ->needs(random);
   app.add_option("--nodes", arguments.nodes, "most nodes of a random graph")
       ->check(CLI::Range(2, 200));
   app.add_option("--least", arguments.least, "fewest nodes of a random graph")
@@ -285,6 +288,12 @@ int Run(int argc, char** argv) {
   for (const std::string& mapper : arguments.mappers) {
     if (MapperOf(mapper)) continue;
     fmt::print(stderr, "there is no mapper '{}'\n", mapper);
+    return 1;
+  }
+  for (const int k : arguments.only) {
+    if (k >= 1 && k <= arguments.random) continue;
+    fmt::print(stderr, "--only: there is no random graph {}, they are 1 to {}\n", k,
+               arguments.random);
     return 1;
   }
   StatusOr<Config> read = ReadConfig(arguments.design_point);

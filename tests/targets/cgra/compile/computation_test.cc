@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -212,6 +214,34 @@ TEST(Computation, FloatsCompareByTheirDifferences) {
   }
 }
 
+// The results themselves, against the comparisons of C++.
+TEST(Computation, FloatsCompareWithSignedZerosAndInfinities) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> values = {-kInfinity, -1,   -1e-40F,    -0.0F,  0.0F,
+                                     1e-40F,     1,    3e38F,      -3e38F, kInfinity,
+                                     nan,        -nan, 1.0000001F, -1e-45F};
+  std::vector<std::vector<float>> pairs;
+  for (const float a : values) {
+    for (const float b : values) pairs.push_back({a, b});
+  }
+  const auto run = [&](const std::string& op) {
+    return RunFloats("graph \"g\" { input %a : f32[1x8]\n input %b : f32[1x8]\n %y = " + op +
+                         " %a, %b \"y\" : bool[1x8]\n output %y }",
+                     pairs);
+  };
+  const auto less = run("less"), greater = run("greater"), equal = run("equal");
+  ASSERT_EQ(less.size(), pairs.size());
+  ASSERT_EQ(greater.size(), pairs.size());
+  ASSERT_EQ(equal.size(), pairs.size());
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const float a = pairs[i][0], b = pairs[i][1];
+    EXPECT_EQ(std::bit_cast<int32_t>(less[i]), a < b ? 1 : 0) << a << " " << b;
+    EXPECT_EQ(std::bit_cast<int32_t>(greater[i]), a > b ? 1 : 0) << a << " " << b;
+    EXPECT_EQ(std::bit_cast<int32_t>(equal[i]), a == b ? 1 : 0) << a << " " << b;
+  }
+}
+
 // The pieces of a soft-max: the greatest element, and for one that is known, exponentials and their
 // sum.
 TEST(Computation, ReductionsAreRunningValues) {
@@ -247,6 +277,53 @@ TEST(Computation, ReductionsAreRunningValues) {
       "%m = reduce_max %x, %axes {keepdims=1} \"m\" : f32[1x8]\n"
       "%n = reduce_max %x, %other {keepdims=1} \"n\" : f32[4x1]\n output %m\n output %n }";
   EXPECT_NE(MessageFor(two).find("axes of another reduction"), std::string::npos);
+}
+
+// Threads run along the four rows of y: each of them would add the one row of x.
+TEST(Computation, ReductionsOfWhatThreadsShareAreRefused) {
+  const std::string head =
+      "graph \"g\" { input %x : f32[1x8]\n input %y : f32[4x8]\n const %axes : i64[1] = [0]\n"
+      "const %one : f32[1x1] = [2.0]\n";
+  const auto sums = [&](const std::string& operand, const std::string& result) {
+    return head + "%a = reduce_sum %" + operand + ", %axes {keepdims=1} \"shared\" : f32" + result +
+           "\n%b = reduce_sum %y, %axes {keepdims=1} \"all\" : f32[1x8]\n" +
+           "output %a\n output %b }";
+  };
+  const std::string message = MessageFor(sums("x", "[1x8]"));
+  EXPECT_NE(message.find("'shared'"), std::string::npos) << message;
+  EXPECT_NE(message.find("threads run along 4 elements of the reduced axis, its operand has 1"),
+            std::string::npos)
+      << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+  EXPECT_NE(MessageFor(sums("one", "[1x1]")).find("'shared'"), std::string::npos);
+  // Another axis of the same number from the front.
+  EXPECT_NE(MessageFor("graph \"g\" { input %x : f32[4x8]\n input %y : f32[4x4x8]\n"
+                       "const %axes : i64[1] = [0]\n"
+                       "%a = reduce_sum %x, %axes {keepdims=1} \"a\" : f32[1x8]\n"
+                       "%b = reduce_sum %y, %axes {keepdims=1} \"b\" : f32[1x4x8]\n"
+                       "output %a\n output %b }")
+                .find("axes of another reduction"),
+            std::string::npos);
+  EXPECT_EQ(MessageFor(sums("y", "[1x8]")), "");
+}
+
+TEST(Computation, ReductionsWithoutAxesAreOverAllOrNone) {
+  const std::vector<std::vector<float>> inputs = {{1}, {2}, {4}};
+  EXPECT_EQ(RunFloats("graph \"g\" { input %x : f32[3]\n const %none : i64[0] = []\n"
+                      "%y = reduce_sum %x, %none {keepdims=1} \"y\" : f32[1]\n output %y }",
+                      inputs),
+            (std::vector<float>{1, 3, 7}));
+  EXPECT_EQ(RunFloats("graph \"g\" { input %x : f32[3]\n const %none : i64[0] = []\n"
+                      "%y = reduce_sum %x, %none {keepdims=1, noop_with_empty_axes=1} \"y\" : "
+                      "f32[3]\n%z = add %y, %y \"z\" : f32[3]\n output %z }",
+                      inputs),
+            (std::vector<float>{2, 4, 8}));
+  EXPECT_EQ(MessageFor("graph \"g\" { input %x : f32[3x4]\n const %none : i64[0] = []\n"
+                       "const %all : i64[2] = [1, 0]\n"
+                       "%y = reduce_sum %x, %none {keepdims=1} \"y\" : f32[1x1]\n"
+                       "%z = reduce_max %x, %all {keepdims=1} \"z\" : f32[1x1]\n"
+                       "output %y\n output %z }"),
+            "");
 }
 
 TEST(Computation, IntegersTakeExtremaAndMagnitudes) {

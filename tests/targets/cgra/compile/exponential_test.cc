@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "kiln/targets/cgra/graph/evaluate.h"
@@ -80,6 +82,24 @@ TEST(Exponential, TheGraphComputesTheForm) {
     for (size_t i = 0; i < codes.size(); ++i)
       EXPECT_EQ(results[i], ValueAt(fitted->form, codes[i]) + to.zero) << codes[i];
   }
+}
+
+// The rounding of the factor moves u at the lowest code from -15.8 to -16.2, so that the result,
+// 2^-16 or less, is 0 by a shift of 32.
+TEST(Exponential, ShiftsBeyondThirtyOneByRoundingAreHeld) {
+  constexpr int32_t kLow = -65535, kHigh = -65200;
+  const auto form = MakeExponential(0.1, 6553.5 - 15.8, kLow, kHigh, 9);
+  ASSERT_TRUE(form.has_value());
+  EXPECT_TRUE(form->holds_shift);
+  GraphBuilder graph("exp");
+  const int x = graph.Input("x");
+  graph.Output(AppendExponential(*form, "exp", x, 0, &graph), "y");
+  const std::vector<int32_t> results = RunGraph(graph.Finish(), {kLow, kLow + 1, kLow + 2});
+  EXPECT_EQ(results, (std::vector<int32_t>{0, 0, 0}));
+  // One more whole bit, and no shift exceeds 31.
+  const auto higher = MakeExponential(0.1, 6553.5 - 14.5, kLow, kHigh, 9);
+  ASSERT_TRUE(higher.has_value());
+  EXPECT_FALSE(higher->holds_shift);
 }
 
 // Exponentials of differences, as soft-maxes sum up: 20 bits after the binary point.

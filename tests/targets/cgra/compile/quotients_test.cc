@@ -2,8 +2,10 @@
 // other.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fmt/format.h"
@@ -54,6 +56,41 @@ TEST(Quotients, AreTheNearestCodesForEveryPairOfCodes) {
       }
     }
   }
+}
+
+// Multipliers of few bits: results are within an eighth of a code before rounding.
+TEST(Quotients, OfSixteenBitsAreWithinAnEighthBeforeRounding) {
+  constexpr int kCount = 4000;
+  const double scale_a = 0.00081, scale_b = 0.0001;
+  const auto program = CompileText(
+      fmt::format("graph \"g\" {{ input %a : f32[1x{0}] quant int16 per_tensor scale=[{1}]\n"
+                  "input %b : f32[1x{0}] quant int16 per_tensor scale=[{2}]\n"
+                  "%y = div %a, %b \"ratio\" : f32[1x{0}] {3}\n output %y }}",
+                  kCount, scale_a, scale_b, Quant(1, 0)),
+      MachineOf16());
+  ASSERT_NE(program, nullptr);
+  ASSERT_EQ(program->kernels()[0].host_reason, "");
+  Random random(11);
+  Tensor a(ElementType::kFloat32, Shape{1, kCount}), b(ElementType::kFloat32, Shape{1, kCount});
+  std::vector<std::pair<int, int>> codes;
+  for (int i = 0; i < kCount; ++i) {
+    const auto divisor = static_cast<int>(random.Between(1, 32767));
+    const auto most = std::min(32767, 15 * divisor);
+    codes.emplace_back(static_cast<int>(random.Between(-most, most)), divisor);
+    a.data<float>()[static_cast<size_t>(i)] = static_cast<float>(codes.back().first * scale_a);
+    b.data<float>()[static_cast<size_t>(i)] = static_cast<float>(divisor * scale_b);
+  }
+  const auto result = RunByGraph(*program, {{a, b}});
+  ASSERT_TRUE(result.ok()) << result.status();
+  int not_nearest = 0;
+  for (int i = 0; i < kCount; ++i) {
+    const auto [x, y] = codes[static_cast<size_t>(i)];
+    const double exact = std::clamp(x * scale_a / (y * scale_b), -128.0, 127.0);
+    const double error = std::abs(result->codes[0].ValueAt(i) - exact);
+    ASSERT_LE(error, 0.625) << x << " " << y;
+    not_nearest += error > 0.5 + 1e-9 ? 1 : 0;
+  }
+  EXPECT_GT(not_nearest, 0);
 }
 
 TEST(Quotients, OfANumberAndBroadcastOperands) {
@@ -154,7 +191,7 @@ TEST(Softmax, IsTheNearestCodeOfRealArithmetic) {
         }
         const double real = static_cast<double>(1 / sum) / c.scale_y + c.zero_y;
         ASSERT_NEAR(result->codes[0].ValueAt(e), std::clamp(real, -128.0, 127.0),
-                    0.5 + (static_cast<double>(length) * 0x1p-21 + 0x1p-13) / c.scale_y)
+                    0.5 + (static_cast<double>(length) * 0x1p-21 + 0x1.2p-13) / c.scale_y)
             << e;
       }
     }
@@ -178,8 +215,44 @@ TEST(Softmax, SumsOfSmallExponentialsAreCloseEnough) {
   const auto result = RunByGraph(*program, {{x}});
   ASSERT_TRUE(result.ok()) << result.status();
   const double exact = 1 / (1 + (kLength - 1) * std::exp(-14.6)) * 255 - 128;
-  EXPECT_NEAR(result->codes[0].ValueAt(5), exact, 0.5 + kLength * 0x1p-21 * 255 + 0x1p-13 * 255);
+  EXPECT_NEAR(result->codes[0].ValueAt(5), exact, 0.5 + kLength * 0x1p-21 * 255 + 0x1.2p-13 * 255);
   EXPECT_EQ(result->codes[0].ValueAt(6), -128);
+}
+
+// Exponentials of 19 bits after the binary point, against long doubles.
+TEST(Softmax, RowsOfOneThousandElementsAreWithinTheBound) {
+  constexpr int kLength = 1024;
+  constexpr double kScale = 0.06, kResultScale = 1.0 / 255;
+  const auto program = CompileText(
+      fmt::format("graph \"g\" {{ input %x : f32[1x{0}] {1}\n"
+                  "%y = softmax %x {{axis=-1}} \"soft\" : f32[1x{0}] {2}\n output %y }}",
+                  kLength, Quant(kScale, 0), Quant(kResultScale, -128)),
+      MachineOf16());
+  ASSERT_NE(program, nullptr);
+  ASSERT_EQ(program->kernels()[0].host_reason, "");
+  for (const int greatest : {-110, -40, 127}) {
+    Random random(5);
+    Tensor x(ElementType::kFloat32, Shape{1, kLength});
+    std::vector<int> codes;
+    for (float& v : x.data<float>()) {
+      codes.push_back(static_cast<int>(random.Between(-128, -100)));
+      if (codes.size() == 77) codes.back() = greatest;
+      v = static_cast<float>(RealOf(codes.back(), kScale, 0));
+    }
+    const auto result = RunByGraph(*program, {{x}});
+    ASSERT_TRUE(result.ok()) << result.status();
+    long double sum = 0;
+    for (const int code : codes) sum += std::exp(static_cast<long double>(kScale) * code);
+    for (int i = 0; i < kLength; ++i) {
+      const long double share =
+          std::exp(static_cast<long double>(kScale) * codes[static_cast<size_t>(i)]) / sum;
+      const double exact =
+          std::clamp(static_cast<double>(share) / kResultScale - 128, -128.0, 127.0);
+      ASSERT_NEAR(result->codes[0].ValueAt(i), exact,
+                  0.5 + (kLength * 0x1p-20 + 0x1.2p-13) / kResultScale)
+          << i;
+    }
+  }
 }
 
 // A soft-max of a network that states its pieces, as exporters do without the operator.

@@ -10,6 +10,7 @@
 
 #include "kiln/targets/cgra/check/check.h"
 #include "kiln/targets/cgra/graph/named_graphs.h"
+#include "kiln/targets/cgra/map/branch.h"
 #include "kiln/targets/cgra/map/problem.h"
 #include "kiln/targets/cgra/map/proof.h"
 #include "kiln/targets/cgra/map/sat.h"
@@ -110,7 +111,7 @@ TEST(Exact, AgreesWithTheSolverAndTheChecker) {
 // the same result each time.
 TEST(Exact, TheSolverProvesTheSameBesideTheBranchAndBound) {
   constexpr int64_t kEffort = 100;  // small enough for the solver to be asked
-  int proved = 0;
+  int proved = 0, other_steps = 0;
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const ComputationGraph graph =
@@ -126,6 +127,11 @@ TEST(Exact, TheSolverProvesTheSameBesideTheBranchAndBound) {
     };
     const MapResult own = MapBy(*MakeExactMapper(), graph, config, options);
     const MapResult both = race(), again = race();
+    // The same search without the solver.
+    const auto alone =
+        MapWithProof(graph, config, options, {.make = MakeBranchSearchInOrder(nullptr)});
+    ASSERT_TRUE(alone.ok()) << MessageOf(alone.status());
+    other_steps += both.steps != alone->steps ? 1 : 0;
     ExpectLegal(graph, config, both);
     EXPECT_EQ(both.steps, again.steps);
     EXPECT_EQ(both.latency_bound, again.latency_bound);
@@ -143,6 +149,37 @@ TEST(Exact, TheSolverProvesTheSameBesideTheBranchAndBound) {
     ++proved;
   }
   EXPECT_GT(proved, 10);
+  EXPECT_GT(other_steps, 0);
+}
+
+// A question that the branch and bound leaves open with as many steps as the race may take.
+TEST(Exact, TheRaceAnswersByTheSolver) {
+  constexpr int64_t kSteps = 2000;
+  int by_solver = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const ComputationGraph graph =
+        RandomTestGraph(seed, {.least_nodes = 10, .most_nodes = 16, .variables = 2});
+    Config config = RandomTestConfig(seed, 6);
+    config.spoke_depth = 8;
+    const auto decide = [&](const MakeDecider& make, int interval, int64_t steps) {
+      const StatusOr<Problem> problem = BuildProblem(graph, config);
+      EXPECT_TRUE(problem.ok()) << MessageOf(problem.status());
+      if (!problem.ok()) return Answer::kUnknown;
+      StepBudget budget;
+      std::vector<Place> places;
+      return make(*problem, 1)->Decide(interval, kAnyLatency, steps, &budget, &places);
+    };
+    for (int interval = 1; interval <= 4; ++interval) {
+      if (decide(MakeBranchSearchInOrder(nullptr), interval, kSteps) != Answer::kUnknown) continue;
+      const Answer race = decide(MakeRace(nullptr, kSteps), interval, kSteps);
+      if (race == Answer::kUnknown) continue;
+      // The solver alone, with many steps, gives the same answer.
+      EXPECT_EQ(decide(MakeSatDecider, interval, 100'000), race);
+      ++by_solver;
+    }
+  }
+  EXPECT_GT(by_solver, 0);
 }
 
 // No search order changes what is proved.

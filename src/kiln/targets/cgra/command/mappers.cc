@@ -25,7 +25,8 @@ struct Row {
   std::unique_ptr<Mapper> (*make_with)(const SharedPolicy&);  // null: it needs none
 };
 constexpr Row kRows[] = {
-    {"exact", "branch and bound, with proof", [] { return MakeExactMapper(); }, nullptr},
+    {"exact", "branch and bound beside a SAT solver, with proof", [] { return MakeExactMapper(); },
+     nullptr},
     {"sat", "a SAT solver, with proof", [] { return MakeSatMapper(); }, nullptr},
     {"ppo", "a trained policy", nullptr, [](const SharedPolicy& p) { return MakePpoMapper(p); }},
     {"guided", "exact, with the policy's order of places", nullptr,

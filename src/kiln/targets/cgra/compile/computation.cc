@@ -23,7 +23,8 @@
 namespace kiln::cgra {
 namespace {
 
-constexpr int kNone = -1;  // an operand that is absent
+constexpr int kNone = -1;             // an operand that is absent
+constexpr int32_t kNan = 0x7fc00000;  // the bits of a NaN result
 
 // Exponentials in binary32: the bounds of arguments, the number whose sum rounds to an integer, the
 // two parts of ln 2, and 1 / n! from n = 7 to 0. The first part of ln 2 has few bits, so that its
@@ -46,6 +47,7 @@ class Translation {
       if (reader != input->users().end()) KILN_RETURN_IF_ERROR(Ref(**reader, input).status());
     }
     for (const auto& node : network_.nodes()) KILN_RETURN_IF_ERROR(Translate(*node));
+    KILN_RETURN_IF_ERROR(CheckReductions());
     for (const Value* output : network_.outputs()) {
       const auto joined = joined_.find(output);
       if (joined == joined_.end()) {
@@ -103,12 +105,12 @@ class Translation {
     return ref;
   }
 
-  // Whether a value is streamed in: an input, a constant, or a view of one.
+  // Returns whether a value is streamed in: an input, a constant, or a view of one.
   bool IsStreamed(const Value* value) const {
     return value != nullptr && (value->producer() == nullptr || streamed_.contains(value));
   }
 
-  // Whether an operator computes elements from elements in the same place.
+  // Returns whether an operator computes elements from elements in the same place.
   static bool Computes(const Node* node) {
     return node->info().Has(kElementwise) && node->op() != kiln::Op::kCast;
   }
@@ -195,13 +197,8 @@ class Translation {
                                          : graph_.Add(Op::kLt, name, low, high);
       }
       case kiln::Op::kEqual:
-        if (IsFloat(*node.operand(0))) {
-          // The difference of equal numbers is +0, that of others is no zero.
-          const int difference =
-              graph_.Add(Op::kFSub, name + " difference", operands[0], operands[1]);
-          return graph_.AddLiteral(Op::kEq, name, difference, 0);
-        }
-        return graph_.Add(Op::kEq, name, operands[0], operands[1]);
+        return IsFloat(*node.operand(0)) ? FloatEqual(name, operands[0], operands[1])
+                                         : graph_.Add(Op::kEq, name, operands[0], operands[1]);
       case kiln::Op::kAnd:
         return graph_.Add(Op::kAnd, name, operands[0], operands[1]);
       case kiln::Op::kOr:
@@ -218,10 +215,23 @@ class Translation {
   }
 
   // Adds a < b for fp32: the difference of different numbers is no zero, because it is rounded to
-  // subnormal numbers at worst.
+  // subnormal numbers at worst. Adding +0 turns the difference -0 of -0 and +0 into +0. The
+  // difference of equal infinities is NaN, whose sign bit is clear.
   int FloatLess(const std::string& name, int a, int b) {
-    const int difference = graph_.Add(Op::kFSub, name + " difference", a, b);
+    int difference = graph_.Add(Op::kFSub, name + " difference", a, b);
+    difference = graph_.AddLiteral(Op::kFAdd, name + " without -0", difference, 0);
     return graph_.AddLiteral(Op::kLt, name, difference, 0);
+  }
+
+  // Adds a == b for fp32. Adding +0 turns -0 into +0 and every NaN into kNan, the greatest sum as
+  // an integer, and keeps all other bits, so that equal numbers have equal bits. NaN equals
+  // nothing.
+  int FloatEqual(const std::string& name, int a, int b) {
+    a = graph_.AddLiteral(Op::kFAdd, name + " without -0", a, 0);
+    b = graph_.AddLiteral(Op::kFAdd, name + " without -0", b, 0);
+    const int same = graph_.Add(Op::kEq, name + " same bits", a, b);
+    const int is_number = graph_.AddLiteral(Op::kLt, name + " is number", a, kNan);
+    return graph_.Add(Op::kAnd, name, same, is_number);
   }
 
   // Adds the lesser or the greater of two fp32 numbers. Where they do not compare, it is `a`.
@@ -261,7 +271,7 @@ class Translation {
     return graph_.Add(Op::kAdd, name, value, power);
   }
 
-  // The operator that reduces axes, or nothing.
+  // Returns the operator of a running value that reduces axes, or nothing for other nodes.
   static std::optional<Op> ReductionOf(const Node& node) {
     switch (node.op()) {
       case kiln::Op::kReduceMax:
@@ -279,10 +289,7 @@ class Translation {
   // further runs the others, and the last thread has the result.
   Status Reduce(const Node& node, const std::string& name) {
     const Value* operand = node.operand(0);
-    if (!IsGraphOutput(network_, node.result()) || !node.result()->users().empty()) {
-      return NoCounterpart(node, "only its last thread has the result, which other operators read",
-                           "a reduction whose result is an output, and an input in its place");
-    }
+    const int rank = operand->shape().rank();
     std::vector<int64_t> axes;
     if (node.operand(1) != nullptr) {
       const auto given = ConstantInts(node.operand(1));
@@ -290,13 +297,23 @@ class Translation {
         return NoCounterpart(node, "its axes are not constant", "axes in the model");
       axes = *given;
     }
-    for (int64_t& axis : axes) axis += axis < 0 ? operand->shape().rank() : 0;
+    if (axes.empty()) {
+      if (node.attributes().Int("noop_with_empty_axes", 0) != 0) return Keep(node, name);
+      for (int axis = -rank; axis < 0; ++axis) axes.push_back(axis);
+    }
+    if (!IsGraphOutput(network_, node.result()) || !node.result()->users().empty()) {
+      return NoCounterpart(node, "only its last thread has the result, which other operators read",
+                           "a reduction whose result is an output, and an input in its place");
+    }
+    // Broadcasts join the last axes of their operands, so that axes count from the last one.
+    for (int64_t& axis : axes) axis -= axis < 0 ? 0 : rank;
     std::ranges::sort(axes);
     if (reduced_.has_value() && *reduced_ != axes) {
       return NoCounterpart(node, "threads run along the axes of another reduction",
                            "the same axes in all reductions");
     }
     reduced_ = axes;
+    reductions_.push_back(&node);
     KILN_ASSIGN_OR_RETURN(const int value, Ref(node, operand));
     const Op op = *ReductionOf(node);
     int running = 0;
@@ -322,6 +339,43 @@ class Translation {
     refs_[node.result()] = running;
     computed_.insert(node.result());
     return OkStatus();
+  }
+
+  // Translates a reduction along no axis.
+  Status Keep(const Node& node, const std::string& name) {
+    KILN_ASSIGN_OR_RETURN(const int value, Ref(node, node.operand(0)));
+    refs_[node.result()] = graph_.Unary(Op::kPass, name, value);
+    computed_.insert(node.result());
+    return OkStatus();
+  }
+
+  // Refuses a reduction whose operand is the same in several threads, because each of them would
+  // take it.
+  Status CheckReductions() const {
+    for (const int64_t axis : reduced_.value_or(std::vector<int64_t>{})) {
+      int64_t threads = 1;
+      for (const auto& [value, ref] : refs_) {
+        const bool is_reduced =
+            std::ranges::find(reductions_, value->producer()) != reductions_.end();
+        if (!is_reduced) threads = std::max(threads, ExtentAt(*value, axis));
+      }
+      for (const Node* node : reductions_) {
+        const int64_t own = ExtentAt(*node->operand(0), axis);
+        if (own == threads) continue;
+        return NoCounterpart(
+            *node,
+            fmt::format("threads run along {} elements of the reduced axis, its operand has {}",
+                        threads, own),
+            "operands of the same extent along the reduced axes");
+      }
+    }
+    return OkStatus();
+  }
+
+  // Returns the extent of an axis, counted from the last one at -1.
+  static int64_t ExtentAt(const Value& value, int64_t axis) {
+    const int64_t at = value.shape().rank() + axis;
+    return at < 0 ? 1 : value.shape()[static_cast<int>(at)];
   }
 
   StatusOr<int> Power(const Node& node, const std::string& name, int base, bool floats) {
@@ -371,7 +425,9 @@ class Translation {
   std::unordered_set<const Value*> computed_;  // results of operators
   std::unordered_set<const Value*> streamed_;  // views of inputs and constants
   std::unordered_map<const Value*, const Node*> joined_;
-  std::optional<std::vector<int64_t>> reduced_;  // axes along which threads run
+  // Axes along which threads run, counted from the last one at -1.
+  std::optional<std::vector<int64_t>> reduced_;
+  std::vector<const Node*> reductions_;
 };
 
 }  // namespace

@@ -34,6 +34,12 @@ int64_t PowerAt(const Exponential& form, int32_t code) {
   return u;
 }
 
+// Says whether h can exceed 31: u is monotonic, so that its least value is at an end.
+void SetHoldsShift(int32_t low, int32_t high, Exponential* form) {
+  const int64_t least = std::min(PowerAt(*form, low), PowerAt(*form, high));
+  form->holds_shift = LeastShift(*form) - (least >> form->point) > 31;
+}
+
 }  // namespace
 
 std::optional<Exponential> MakeExponential(double rate, double offset, int32_t low, int32_t high,
@@ -52,11 +58,11 @@ std::optional<Exponential> MakeExponential(double rate, double offset, int32_t l
       std::llround(std::ldexp(offset, form.point) + std::ldexp(0.5, form.point - kMantissaBits)));
   form.slope = kSlope;
   form.lift = std::max(0, most_bits - (kMantissaBits - 1));
-  const double greatest = std::max(ends[0], ends[1]), least = std::min(ends[0], ends[1]);
+  const double greatest = std::max(ends[0], ends[1]);
   // From 2^most_bits on, results are held by the caller.
   if (greatest >= most_bits)
     form.greatest = static_cast<int32_t>((int64_t{most_bits} << form.point) - 1);
-  form.holds_shift = LeastShift(form) - std::floor(least - 0.01) > 31;
+  SetHoldsShift(low, high, &form);
   return form;
 }
 
@@ -107,7 +113,10 @@ std::optional<CodeExponential> FitExponential(const ValueCodes& from, const Valu
     form.constant += static_cast<int32_t>(alternate(i / (2 * kShiftsOfSlope + 1)) * unit);
     form.slope += alternate(i % (2 * kShiftsOfSlope + 1));
     const auto off = codes_off(form, best.has_value() ? best->codes_off : from.high - from.low + 1);
-    if (off.has_value() && (!best.has_value() || *off < best->codes_off)) best = {form, *off};
+    if (off.has_value() && (!best.has_value() || *off < best->codes_off)) {
+      SetHoldsShift(from.low, from.high, &form);
+      best = {form, *off};
+    }
     if (best.has_value() && best->codes_off == 0) break;
   }
   return best;

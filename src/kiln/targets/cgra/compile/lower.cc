@@ -28,7 +28,7 @@ StatusOr<ElementChain> ChainOf(std::span<const Node* const> nodes, int64_t lanes
   return chain;
 }
 
-// Whether a node divides by an activation.
+// Returns whether a node divides by an activation.
 bool IsQuotient(const Node& node) {
   return node.op() == kiln::Op::kDiv && node.operand(1) != nullptr &&
          !node.operand(1)->is_constant();

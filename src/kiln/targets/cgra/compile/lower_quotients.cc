@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "fmt/format.h"
 #include "kiln/ir/indexing.h"
@@ -23,11 +25,13 @@ namespace {
 constexpr int kMostResultBits = 8;  // of soft-maxes
 constexpr int kMostPartBits = 20;   // of exponentials after the binary point
 constexpr int kLeastPartBits = 16;
-constexpr int kSumOfPartBits = 29;          // of a sum of exponentials
-constexpr int kReciprocalBits = 16;         // with the bit for rounding
-constexpr int kProductBits = 15;            // of each factor of a result
-constexpr double kMostPartError = 0x1p-12;  // of an exponential of at most 1
-constexpr double kRelativeError = 0x1p-13;
+constexpr int kSumOfPartBits = 29;      // of a sum of exponentials
+constexpr int kReciprocalBits = 16;     // with the bit for rounding
+constexpr int kProductBits = 15;        // of each factor of a result
+constexpr double kPartError = 0x1p-15;  // relative, of an exponential before it is rounded
+// Of a soft-max, in shares of 1: twice kPartError, for an exponential and the sum; 2^-15 for the
+// leading bits of the exponential, 2^-15 for the reciprocal, 2^-16 for the reciprocal's dividend.
+constexpr double kShareError = 0x1.2p-13;
 constexpr double kMostResultError = 0.5;      // of a soft-max, in codes, before rounding
 constexpr double kMostQuotientError = 0.125;  // codes, before rounding
 
@@ -36,7 +40,8 @@ int64_t Distance(const ValueCodes& codes) {
 }
 
 // Returns the exponentials of a code less the greatest of its row, with `bits` bits after the
-// binary point, or nothing if one of them is too far from the exact one.
+// binary point, or nothing if one of them is farther from the exact one than rounding and
+// kPartError allow.
 std::optional<Exponential> PartsOf(const ValueCodes& x, int bits) {
   const int32_t lowest = x.low - x.high;
   const double rate = x.scale * kLog2OfE;
@@ -44,10 +49,23 @@ std::optional<Exponential> PartsOf(const ValueCodes& x, int bits) {
   if (!form.has_value()) return std::nullopt;
   for (int32_t below = lowest; below <= 0; ++below) {
     const double exact = elementary::Exp(x.scale * below);
-    if (std::abs(std::ldexp(ValueAt(*form, below), -bits) - exact) > kMostPartError)
-      return std::nullopt;
+    const double error = std::abs(std::ldexp(ValueAt(*form, below), -bits) - exact);
+    if (error > std::ldexp(1.0, -bits - 1) + kPartError * exact) return std::nullopt;
   }
   return form;
+}
+
+// Adds a buffer to a kernel and returns its number.
+int AddBuffer(Buffer buffer, MachineKernel* kernel) {
+  kernel->buffers.push_back(std::move(buffer));
+  return static_cast<int>(kernel->buffers.size()) - 1;
+}
+
+// Appends the code of a result in units of its scale: adds the zero point and holds the sum.
+int AppendCode(const ValueCodes& codes, int value, GraphBuilder* graph) {
+  if (codes.zero != 0) value = graph->AddLiteral(Op::kAdd, "zero", value, codes.zero);
+  value = graph->AddLiteral(Op::kMax, "low", value, codes.low);
+  return graph->AddLiteral(Op::kMin, "high", value, codes.high);
 }
 
 }  // namespace
@@ -73,8 +91,7 @@ Status Lowering::EmitSoftmax(const Group& group) {
   const int bits = std::min(kMostPartBits, kSumOfPartBits - CeilLog2(length));
   // Each exponential is rounded, which moves the sum, and all of them have a relative error; so
   // have their leading bits and the reciprocal.
-  const double error =
-      (std::ldexp(static_cast<double>(length), -bits - 1) + kRelativeError) / y.scale;
+  const double error = (std::ldexp(static_cast<double>(length), -bits - 1) + kShareError) / y.scale;
   if (bits < kLeastPartBits || error > kMostResultError) {
     return ToHost(fmt::format("a soft-max of {} elements whose results may be {:.1f} codes off",
                               length, error));
@@ -93,10 +110,7 @@ Status Lowering::EmitSoftmax(const Group& group) {
   MachineKernel kernel;
   kernel.result = group.result;
   const int in = AddValue(input, &kernel);
-  const auto add_buffer = [&](Buffer buffer) {
-    kernel.buffers.push_back(std::move(buffer));
-    return static_cast<int>(kernel.buffers.size()) - 1;
-  };
+  const auto add_buffer = [&](Buffer buffer) { return AddBuffer(std::move(buffer), &kernel); };
   const int most = add_buffer({.size = rows}), sums = add_buffer({.size = rows});
   const int exponentials = add_buffer({.size = elements});
   const int reciprocals = add_buffer({.size = rows});
@@ -165,10 +179,7 @@ Status Lowering::EmitSoftmax(const Group& group) {
   value = scaled.Add(Op::kMul, "product", value, factor);
   value = scaled.AddLiteral(Op::kAdd, "product half", value, 1 << (shift - 1));
   value = scaled.AddLiteral(Op::kShr, "shift", value, shift);
-  if (y.zero != 0) value = scaled.AddLiteral(Op::kAdd, "zero", value, y.zero);
-  value = scaled.AddLiteral(Op::kMax, "low", value, y.low);
-  value = scaled.AddLiteral(Op::kMin, "high", value, y.high);
-  scaled.Output(value, group.result->name());
+  scaled.Output(AppendCode(y, value, &scaled), group.result->name());
   Launch last;
   KILN_ASSIGN_OR_RETURN(last.mapped, MapGraph(scaled.Finish(), config_));
   const ElementIndex at = BroadcastIndex(shape, shape, lanes);
@@ -228,10 +239,7 @@ Status Lowering::EmitQuotient(const Group& group) {
   const int64_t elements = shape.NumElements(), lanes = config_.lanes;
   MachineKernel kernel;
   kernel.result = group.result;
-  const auto add_buffer = [&](Buffer buffer) {
-    kernel.buffers.push_back(std::move(buffer));
-    return static_cast<int>(kernel.buffers.size()) - 1;
-  };
+  const auto add_buffer = [&](Buffer buffer) { return AddBuffer(std::move(buffer), &kernel); };
   std::vector<Feed> operands;
   if (!is_number) {
     operands.push_back(
@@ -296,10 +304,7 @@ Status Lowering::EmitQuotient(const Group& group) {
   const int sign = after.AddLiteral(Op::kOr, "sign", sign_bits, 1);
   value = after.Add(Op::kMul, "with signs", value, sign);
   if (sign_of_number < 0) value = after.AddLiteral(Op::kMul, "negative", value, -1);
-  if (y.zero != 0) value = after.AddLiteral(Op::kAdd, "zero", value, y.zero);
-  value = after.AddLiteral(Op::kMax, "low", value, y.low);
-  value = after.AddLiteral(Op::kMin, "high", value, y.high);
-  after.Output(value, group.result->name());
+  after.Output(AppendCode(y, value, &after), group.result->name());
   Launch last;
   KILN_ASSIGN_OR_RETURN(last.mapped, MapGraph(after.Finish(), config_));
   last.threads = CeilDivide(elements, lanes);

@@ -3,6 +3,7 @@
 #include "kiln/targets/cgra/map/exact.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -15,15 +16,47 @@
 namespace kiln::cgra {
 namespace {
 
+// The solvers of the questions that were asked last, by the race that asked. Formulas of many
+// problems would fill the memory; those of few keep what the solver has learned.
+class KeptSolvers {
+ public:
+  // Returns the race's solver, made if there is none.
+  Decider* Of(const void* race, const Problem& problem) {
+    const auto at = std::ranges::find(kept_, race, &Kept::race);
+    if (at != kept_.end()) {
+      std::rotate(at, at + 1, kept_.end());
+    } else {
+      if (kept_.size() == kMost) kept_.erase(kept_.begin());
+      kept_.push_back({race, MakeSatDecider(problem, 1)});
+    }
+    return kept_.back().solver.get();
+  }
+  void Drop(const void* race) {
+    std::erase_if(kept_, [race](const Kept& kept) { return kept.race == race; });
+  }
+
+ private:
+  static constexpr size_t kMost = 4;
+  struct Kept {
+    const void* race = nullptr;
+    std::unique_ptr<Decider> solver;
+  };
+  std::vector<Kept> kept_;  // the one asked last at the end
+};
+
 // Asks the branch and bound, which decides most questions in few steps, and with greater effort the
 // SAT solver, too, which learns from its conflicts.
 class Race : public Decider {
  public:
   Race(const Problem& problem, uint64_t seed, const MakeSearchOrder& make_order,
-       int64_t least_effort)
+       int64_t least_effort, std::shared_ptr<KeptSolvers> solvers)
       : problem_(problem),
         least_effort_(least_effort),
+        solvers_(std::move(solvers)),
         branch_(MakeBranchSearchInOrder(make_order)(problem, seed)) {}
+  Race(const Race&) = delete;
+  Race& operator=(const Race&) = delete;
+  ~Race() override { solvers_->Drop(this); }
 
   Answer Decide(int initiation_interval, int most_latency, int64_t steps, StepBudget* budget,
                 std::vector<Place>* places) override {
@@ -31,11 +64,10 @@ class Race : public Decider {
     Answer answer = branch_->Decide(initiation_interval, most_latency,
                                     both ? steps / kShareOfBranch : steps, budget, places);
     if (answer != Answer::kUnknown || !both || budget->spent()) return answer;
-    if (!sat_) sat_ = MakeSatDecider(problem_, 1);
     answer =
-        sat_->Decide(initiation_interval, most_latency, steps / kStepsOfConflict, budget, places);
-    // Formulas of many problems would fill the memory.
-    if (answer != Answer::kUnknown) sat_.reset();
+        solvers_->Of(this, problem_)
+            ->Decide(initiation_interval, most_latency, steps / kStepsOfConflict, budget, places);
+    if (answer != Answer::kUnknown) solvers_->Drop(this);
     return answer;
   }
 
@@ -52,7 +84,8 @@ class Race : public Decider {
 
   const Problem& problem_;
   const int64_t least_effort_;
-  std::unique_ptr<Decider> branch_, sat_;
+  std::shared_ptr<KeptSolvers> solvers_;
+  std::unique_ptr<Decider> branch_;
 };
 
 class ExactMapper : public Mapper {
@@ -72,8 +105,9 @@ class ExactMapper : public Mapper {
 }  // namespace
 
 MakeDecider MakeRace(MakeSearchOrder make_order, int64_t least_effort) {
-  return [make_order = std::move(make_order), least_effort](const Problem& problem, uint64_t seed) {
-    return std::make_unique<Race>(problem, seed, make_order, least_effort);
+  return [make_order = std::move(make_order), least_effort,
+          solvers = std::make_shared<KeptSolvers>()](const Problem& problem, uint64_t seed) {
+    return std::make_unique<Race>(problem, seed, make_order, least_effort, solvers);
   };
 }
 

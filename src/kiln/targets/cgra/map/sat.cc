@@ -76,7 +76,8 @@ class SatFormula {
   std::vector<int> last_;
   // By dependence and number of a hop cost: whether the value takes more than that cost.
   std::vector<std::vector<Lit>> more_;
-  std::vector<int> costs_;  // all costs of hops, ascending
+  std::vector<int> costs_;               // all costs of hops, ascending
+  std::set<std::pair<int, int>> apart_;  // instructions that never share a tile, first < second
 };
 
 SatFormula::SatFormula(const Problem& problem, int interval, int latency, StepBudget* budget)
@@ -85,7 +86,13 @@ SatFormula::SatFormula(const Problem& problem, int interval, int latency, StepBu
       interval_(interval),
       period_(problem.config.tile_period > 0 ? problem.config.tile_period : interval),
       latency_(latency),
-      budget_(budget) {
+      budget_(budget),
+      apart_(problem.siblings.begin(), problem.siblings.end()) {
+  for (const int a : problem.starts) {
+    for (const int b : problem.starts) {
+      if (a < b) apart_.emplace(a, b);
+    }
+  }
   solver_.set_num_threads(1);
   solver_.set_verbosity(0);
   true_ = NewVariable();
@@ -194,12 +201,6 @@ void SatFormula::MakeColumns() {
 // Producers and consumers of an instruction that are all on different tiles: one of them at most is
 // on its own tile, three at most are within one tile of it.
 void SatFormula::AddSpread() {
-  std::set<std::pair<int, int>> pairs(problem_.siblings.begin(), problem_.siblings.end());
-  for (const int a : problem_.starts) {
-    for (const int b : problem_.starts) {
-      if (a < b) pairs.emplace(a, b);
-    }
-  }
   struct Neighbour {
     int instruction = 0;
     size_t dependence = 0;
@@ -208,18 +209,19 @@ void SatFormula::AddSpread() {
   for (size_t d = 0; d < problem_.dependences.size(); ++d) {
     const auto& [from, to, distance, moves] = problem_.dependences[d];
     if (!moves || from == to) continue;
-    if (pairs.contains({std::min(from, to), std::max(from, to)})) Add({more_[d][0]});
+    if (apart_.contains({std::min(from, to), std::max(from, to)})) Add({more_[d][0]});
     around[S(from)].push_back({to, d});
     around[S(to)].push_back({from, d});
   }
   const auto apart = [&](const Neighbour& a, const Neighbour& b) {
-    return pairs.contains(
+    return apart_.contains(
         {std::min(a.instruction, b.instruction), std::max(a.instruction, b.instruction)});
   };
   for (const std::vector<Neighbour>& all : around) {
     // Sets of neighbours that are apart, with up to four of them.
     std::vector<size_t> chosen;
     const std::function<void(size_t)> choose = [&](size_t next) {
+      if (!GoOn()) return;
       if (chosen.size() == 2 || (chosen.size() == 4 && costs_.size() > 1)) {
         Clause clause;
         const size_t level = chosen.size() == 2 ? 0 : 1;
@@ -261,13 +263,7 @@ void SatFormula::MakeIssues() {
 
 // Rules 2 and 3: starts of flows and siblings never share a tile.
 void SatFormula::AddApart() {
-  std::set<std::pair<int, int>> pairs(problem_.siblings.begin(), problem_.siblings.end());
-  for (const int a : problem_.starts) {
-    for (const int b : problem_.starts) {
-      if (a < b) pairs.emplace(a, b);
-    }
-  }
-  for (const auto& [a, b] : pairs) {
+  for (const auto& [a, b] : apart_) {
     if (!GoOn()) return;
     for (int t = 0; t < problem_.tiles(); ++t) Add({~Tile(a, t), ~Tile(b, t)});
   }
