@@ -224,8 +224,9 @@ Status Lowering::EmitQuotient(const Group& group) {
   const int bits = y.bits + 1;
   const double factor = a.scale / (b.scale * y.scale);
   const double ratio = std::ldexp(factor, 1 - bits);
-  const auto most_a = static_cast<double>(((int64_t{1} << 31) - 1) / reach_a);
-  const auto most_b = static_cast<double>((kMostDividend - 1) / reach_b);
+  const int64_t whole_a = ((int64_t{1} << 31) - 1) / reach_a;
+  const int64_t whole_b = (kMostDividend - 1) / reach_b;
+  const auto most_a = static_cast<double>(whole_a), most_b = static_cast<double>(whole_b);
   double over = std::round(ratio * most_b), under = most_b;
   if (over > most_a) {
     over = most_a;
