@@ -164,8 +164,8 @@ class AxiWritePortModel {
     }
   }
 
-  // Returns the cycle in which the port reports the oldest request as done, or kNeverDone if its
-  // address and data have not all been accepted.
+  // Returns the cycle in which the port reports the oldest request as done, or kNeverDone while
+  // the memory has not accepted its address and all of its data.
   uint64_t next_done() const { return done_.empty() ? kNeverDone : done_.front().cycle; }
   Tag TakeDone() {
     const Tag tag = done_.front().tag;

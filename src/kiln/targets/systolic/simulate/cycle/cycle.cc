@@ -32,9 +32,6 @@ using hardware::Process;
 using hardware::Queue;
 using hardware::Simulator;
 
-// Readers of a shared bus, in round-robin order (kiln_systolic.sv).
-enum Reader { kProgramReader, kInputReader, kWeightReader, kOperandReader, kReaders };
-
 // An instruction with everything that is known about it before it runs.
 struct Prepared {
   const Instruction* instruction = nullptr;
@@ -336,26 +333,26 @@ class Machine {
   }
   // Issues a request to the simulated memory, and resumes in the cycle in which the port accepts
   // it.
-  Part AskMemory(SimulatedMemory::Port port, const Request& request, const Arrival& arrival) {
-    co_await PortReady(port);
-    simulated_->read(port).Request(static_cast<uint64_t>(simulator_.now()), request.address,
-                                   static_cast<uint64_t>(request.bytes), arrival);
+  Part AskMemory(Reader reader, const Request& request, const Arrival& arrival) {
+    co_await PortReady(reader);
+    simulated_->read(reader).Request(static_cast<uint64_t>(simulator_.now()), request.address,
+                                     static_cast<uint64_t>(request.bytes), arrival);
   }
   // Issues the requests of a step to the simulated memory. The last one brings `arrival`.
-  Part AskMemory(SimulatedMemory::Port port, const Requests& requests, const Arrival& arrival,
+  Part AskMemory(Reader reader, const Requests& requests, const Arrival& arrival,
                  CommandQueue* through) {
     for (const Request& request : requests) {
       const bool last = &request == &requests.back();
-      co_await AskMemory(port, request, last ? arrival : Arrival{});
+      co_await AskMemory(reader, request, last ? arrival : Arrival{});
       co_await simulator_.Delay(1);
       if (through != nullptr && last) through->Done();
       co_await simulator_.Delay(std::max(request.beats, 1) - 1);
     }
     // The unit is busy until the port can take a further request.
-    co_await PortReady(port);
+    co_await PortReady(reader);
   }
-  Part PortReady(SimulatedMemory::Port port) {
-    ReadPort& read = simulated_->read(port);
+  Part PortReady(Reader reader) {
+    ReadPort& read = simulated_->read(reader);
     while (!read.ready(static_cast<uint64_t>(simulator_.now()))) co_await simulator_.Delay(1);
   }
 
@@ -389,7 +386,7 @@ class Machine {
       co_await simulator_.Delay(word.operands.empty() ? 0 : word.search);
       for (const Request& request : word.operands) {
         const bool last = &request == &word.operands.back();
-        co_await AskMemory(SimulatedMemory::kOperand, request,
+        co_await AskMemory(kOperandReader, request,
                            last ? Arrival{Arrival::Of::kOperands, number} : Arrival{});
         if (last) {
           slot = length(simulator_.now() + request.beats - begin);
@@ -404,9 +401,15 @@ class Machine {
     time->busy = simulator_.now() - start;
   }
 
-  // Issues the requests of a step on the shared bus. With `through`, the unit finishes its
-  // instruction in the first cycle of the last request.
-  Part Ask(Reader reader, const Requests& requests, CommandQueue* through) {
+  // Returns whether units issue their requests one by one, rather than their sum at once.
+  bool AsksOneByOne() const { return simulated_ != nullptr || config_.shared_bus; }
+  // Issues the requests of a step one by one. With `through`, the unit finishes its instruction in
+  // the first cycle of the last request. That one brings `arrival` from a simulated memory.
+  Part Ask(Reader reader, const Requests& requests, const Arrival& arrival, CommandQueue* through) {
+    return simulated_ != nullptr ? AskMemory(reader, requests, arrival, through)
+                                 : AskBus(reader, requests, through);
+  }
+  Part AskBus(Reader reader, const Requests& requests, CommandQueue* through) {
     for (size_t i = 0; i < requests.size(); ++i) {
       const int32_t beats = requests[i].beats;
       if (beats == 0) {
@@ -430,7 +433,7 @@ class Machine {
       co_await simulator_.WaitUntil(entered[at] + 1);
       const int64_t begin = simulator_.now();
       co_await simulator_.Delay(word.search);
-      co_await Ask(kOperandReader, word.operands, nullptr);
+      co_await AskBus(kOperandReader, word.operands, nullptr);
       const int64_t ready = simulator_.now() + (word.operands.empty() ? 0 : config_.memory_latency);
       const int64_t enter = std::max(next_turn, ready);
       const int64_t slot = std::max({simulator_.now() - begin, word.output, int64_t{1}}) + word.gap;
@@ -481,19 +484,12 @@ class Machine {
           recorder_.unit(kInputFetch).bytes_read += memory_.bytes_read - before;
           const bool last = &visit == last_fetch && fill + 1 == p.geometry.fills;
           CommandQueue* through = last ? commands_[kInputFetch].get() : nullptr;
-          if (simulated_ != nullptr) {
+          if (AsksOneByOne()) {
             const int64_t begin = simulator_.now();
             const Requests requests = InputFillRequests(in, config_, p.geometry, visit, first, end);
-            co_await AskMemory(
-                SimulatedMemory::kInput, requests,
-                {depthwise ? Arrival::Of::kDepthwiseInputs : Arrival::Of::kInputs, k}, through);
-            recorder_.Busy(kInputFetch, i, begin, simulator_.now());
-            continue;
-          }
-          if (config_.shared_bus) {
-            const int64_t begin = simulator_.now();
-            const Requests requests = InputFillRequests(in, config_, p.geometry, visit, first, end);
-            co_await Ask(kInputReader, requests, through);
+            const Arrival filled{depthwise ? Arrival::Of::kDepthwiseInputs : Arrival::Of::kInputs,
+                                 k};
+            co_await Ask(kInputReader, requests, filled, through);
             recorder_.Busy(kInputFetch, i, begin, simulator_.now());
           } else {
             const int32_t last_group =
@@ -506,7 +502,7 @@ class Machine {
                            last ? LastGroupBeats(in, config_, p.geometry, visit, last_group) : 1,
                            through);
           }
-          co_await buffer.filled.Push(k, config_.memory_latency);
+          if (simulated_ == nullptr) co_await buffer.filled.Push(k, config_.memory_latency);
         }
       }
     }
@@ -580,7 +576,7 @@ class Machine {
           recorder_.unit(kWeightFetch).bytes_read += memory_.bytes_read - before;
           const bool last = &visit == last_fetch && end == tiles;
           CommandQueue* through = last ? commands_[kWeightFetch].get() : nullptr;
-          if (simulated_ != nullptr) {
+          if (AsksOneByOne()) {
             const int64_t begin = simulator_.now();
             const Arrival filled{depthwise ? Arrival::Of::kDepthwiseWeights : Arrival::Of::kWeights,
                                  k};
@@ -588,18 +584,8 @@ class Machine {
               const bool last_tile = &tile == &fetched.back();
               const Requests requests =
                   WeightTileRequests(in, config_, visit.batch, tile.first, tile.second);
-              co_await AskMemory(SimulatedMemory::kWeight, requests, last_tile ? filled : Arrival{},
-                                 last_tile ? through : nullptr);
-            }
-            recorder_.Busy(kWeightFetch, i, begin, simulator_.now());
-            continue;
-          }
-          if (config_.shared_bus) {
-            const int64_t begin = simulator_.now();
-            for (const auto& tile : fetched) {
-              const Requests requests =
-                  WeightTileRequests(in, config_, visit.batch, tile.first, tile.second);
-              co_await Ask(kWeightReader, requests, &tile == &fetched.back() ? through : nullptr);
+              co_await Ask(kWeightReader, requests, last_tile ? filled : Arrival{},
+                           last_tile ? through : nullptr);
             }
             recorder_.Busy(kWeightFetch, i, begin, simulator_.now());
           } else {
@@ -613,7 +599,7 @@ class Machine {
                 cycles, last ? LastWeightBeats(in, config_, visit.batch, row_tile, column_tile) : 1,
                 through);
           }
-          co_await buffer.filled.Push(k, config_.memory_latency);
+          if (simulated_ == nullptr) co_await buffer.filled.Push(k, config_.memory_latency);
         }
       }
     }
@@ -760,18 +746,10 @@ class Machine {
         recorder_.unit(kParameterFetch).bytes_read += memory_.bytes_read - before;
         const bool last = &visit == last_fetch;
         CommandQueue* through = last ? commands_[kParameterFetch].get() : nullptr;
-        if (simulated_ != nullptr) {
+        if (AsksOneByOne()) {
           const int64_t begin = simulator_.now();
           const Requests requests = ParameterRequests(*p.instruction, config_, visit);
-          co_await AskMemory(SimulatedMemory::kOperand, requests, {Arrival::Of::kParameters, 0},
-                             through);
-          recorder_.Busy(kParameterFetch, i, begin, simulator_.now());
-          continue;
-        }
-        if (config_.shared_bus) {
-          const int64_t begin = simulator_.now();
-          const Requests requests = ParameterRequests(*p.instruction, config_, visit);
-          co_await Ask(kOperandReader, requests, through);
+          co_await Ask(kOperandReader, requests, {Arrival::Of::kParameters, 0}, through);
           recorder_.Busy(kParameterFetch, i, begin, simulator_.now());
         } else {
           const int64_t cycles = ParameterFetchCycles(*p.instruction, config_, visit);
@@ -779,7 +757,7 @@ class Machine {
           co_await Fetch(cycles, last ? LastParameterBeats(*p.instruction, config_, visit) : 1,
                          through);
         }
-        co_await parameters_ready_.Push(0, config_.memory_latency);
+        if (simulated_ == nullptr) co_await parameters_ready_.Push(0, config_.memory_latency);
       }
     }
   }

@@ -122,7 +122,7 @@ SimulatedMemory::SimulatedMemory(hardware::Simulator& simulator, const Config& c
 
 void SimulatedMemory::At(int64_t cycle) {
   const auto now = static_cast<uint64_t>(cycle);
-  ReadPort& program = reads_[kProgram];
+  ReadPort& program = reads_[kProgramReader];
   if (machine_.wants_program(program_words_) && program.ready(now)) {
     program.Request(now, program_ + static_cast<uint64_t>(program_words_++) * kInstructionWordBytes,
                     kInstructionWordBytes, {Arrival::Of::kProgramWord, 0});

@@ -37,6 +37,10 @@ struct Arrival {
   int64_t number = 0;  // of the fill, or of the word of the vector unit
 };
 
+// The units that read memory, in the round-robin order of a shared bus (kiln_systolic.sv). Other
+// machines have a port for each.
+enum Reader { kProgramReader, kInputReader, kWeightReader, kOperandReader, kReaders };
+
 using ReadPort = hardware::AxiReadPortModel<Arrival>;
 using WritePort = hardware::AxiWritePortModel<bool>;  // the tag: last request of a word
 
@@ -125,7 +129,7 @@ class VectorLanes {
   const size_t queue_words_;  // WORDS
   std::deque<Queued> queue_;  // to the lanes
   int64_t begun_ = 0;         // words so far
-  std::deque<Slot> slots_;    // of words whose time has not ended
+  std::deque<Slot> slots_;    // of words that still have time left
   bool free_ = true;          // the word before has had its time
   int64_t since_ = 0;         // advances since it was issued
   bool last_of_block_ = false;
@@ -149,11 +153,10 @@ class VectorLanes {
 // The memory with the machine's five ports, in the order of rtl/testbench/kiln_systolic_bench.h.
 class SimulatedMemory final : private hardware::EndOfCycle {
  public:
-  enum Port : uint8_t { kProgram, kInput, kWeight, kOperand, kReadPorts };
-
   // The functions of the machine: `arrived` is called when the cycle of a word at its port's output
-  // is known, which is a later one; `wants_program` says whether a word of the program is wanted in
-  // the present cycle, if `requested` have been requested; `running` whether the program goes on.
+  // is known, which is a later one; `wants_program` returns whether a word of the program is
+  // wanted in the present cycle, after `requested` requests; `running` returns whether the program
+  // goes on.
   struct Machine {
     std::function<void(const Arrival& arrival, int64_t cycle)> arrived;
     std::function<bool(int64_t requested)> wants_program;
@@ -165,7 +168,7 @@ class SimulatedMemory final : private hardware::EndOfCycle {
   // Begins to step. The first cycle is the present one.
   void Start() { simulator_.AtEndOf(simulator_.now(), this); }
 
-  ReadPort& read(Port port) { return reads_[port]; }
+  ReadPort& read(Reader reader) { return reads_[reader]; }
   VectorLanes& lanes() { return lanes_; }
 
  private:
@@ -173,7 +176,7 @@ class SimulatedMemory final : private hardware::EndOfCycle {
 
   hardware::Simulator& simulator_;
   hardware::MemoryBus bus_;
-  std::array<ReadPort, kReadPorts> reads_;
+  std::array<ReadPort, kReaders> reads_;
   WritePort output_;
   VectorLanes lanes_;
   const uint64_t program_;     // its address
