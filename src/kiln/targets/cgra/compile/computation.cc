@@ -6,6 +6,7 @@
 #include <bit>
 #include <iterator>
 #include <limits>
+#include <numbers>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -15,7 +16,6 @@
 
 #include "fmt/format.h"
 #include "kiln/support/excerpt.h"
-#include "kiln/targets/cgra/compile/exponential.h"
 #include "kiln/targets/cgra/compile/graph_builder.h"
 #include "kiln/targets/lower/partition.h"
 #include "kiln/targets/lower/view_steps.h"
@@ -214,8 +214,8 @@ class Translation {
     }
   }
 
-  // Adds a < b for fp32: the difference of different numbers is no zero, because it is rounded to
-  // subnormal numbers at worst. Adding +0 turns the difference -0 of -0 and +0 into +0. The
+  // Adds a < b for fp32. Different numbers never have the difference 0, because lanes round to
+  // subnormal numbers. Adding +0 turns the difference -0 of -0 and +0 into +0. The
   // difference of equal infinities is NaN, whose sign bit is clear.
   int FloatLess(const std::string& name, int a, int b) {
     int difference = graph_.Add(Op::kFSub, name + " difference", a, b);
@@ -255,7 +255,7 @@ class Translation {
     const int held = graph_.Select(name + " held low", negative, low, x);
     x = graph_.Add(Op::kMin, name + " held", held, number(kGreatestExponent));
     const int scaled =
-        graph_.Add(Op::kFMul, name + " scaled", x, number(static_cast<float>(kLog2OfE)));
+        graph_.Add(Op::kFMul, name + " scaled", x, number(static_cast<float>(std::numbers::log2e)));
     const int rounded = graph_.Add(Op::kFAdd, name + " rounded", scaled, number(kRounder));
     const int k = graph_.Add(Op::kFSub, name + " power", rounded, number(kRounder));
     const int high_part = graph_.Add(Op::kFMul, name + " high part", k, number(kLn2High));

@@ -10,6 +10,7 @@
 
 #include "kiln/support/integer.h"
 #include "kiln/targets/cgra/compile/cost_of_launch.h"
+#include "kiln/targets/cgra/compile/elements.h"
 #include "kiln/targets/cgra/compile/graph_builder.h"
 #include "kiln/targets/cgra/compile/mapped_graph.h"
 #include "kiln/targets/lower/refusal.h"
@@ -55,18 +56,15 @@ struct Plan {
 
 StatusOr<Plan> PlanOf(const Division& division, int steps, const Config& config, int remainder) {
   Plan plan;
-  const int64_t lanes = config.lanes, elements = division.elements;
-  const ElementIndex at = [elements, lanes](int64_t, int64_t thread, int64_t lane) {
-    const int64_t e = thread * lanes + lane;
-    return e < elements ? e : -1;
-  };
+  const Shape elements{division.elements};
+  const ElementIndex at = BroadcastIndex(elements, elements, config.lanes);
   const ElementIndex one = [](int64_t, int64_t, int64_t) { return int64_t{0}; };
   for (int done = 0; done < division.bits;) {
     const int now = std::min(steps, division.bits - done);
     const bool first = done == 0, last = done + now == division.bits;
     Launch launch;
     KILN_ASSIGN_OR_RETURN(launch.mapped, MapGraph(GraphOfSteps(now, first, last), config));
-    launch.threads = CeilDivide(elements, lanes);
+    launch.threads = CeilDivide(division.elements, int64_t{config.lanes});
     const bool same = first && division.one_dividend;
     launch.feeds = {{first ? division.dividend : remainder, same ? one : at, 0, same},
                     {division.divisor, at, 1}};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <string>
 #include <vector>
 
@@ -84,7 +85,7 @@ int32_t CodeAt(const Exponential& form, const ValueCodes& to, int32_t code) {
 }
 
 std::optional<CodeExponential> FitExponential(const ValueCodes& from, const ValueCodes& to) {
-  const double rate = from.scale * kLog2OfE;
+  const double rate = from.scale * std::numbers::log2e;
   const double offset = -rate * from.zero - elementary::Log2(to.scale);
   const auto base = MakeExponential(rate, offset, from.low, from.high, to.bits + 1);
   if (!base.has_value()) return std::nullopt;

@@ -21,8 +21,6 @@
 
 namespace kiln::cgra {
 
-inline constexpr double kLog2OfE = 1.4426950408889634;
-
 struct Exponential {
   int32_t factor = 0, constant = 0;
   int point = 16;                   // 16 to 28

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <optional>
 #include <string>
 #include <utility>
@@ -44,7 +45,7 @@ int64_t Distance(const ValueCodes& codes) {
 // kPartError allow.
 std::optional<Exponential> PartsOf(const ValueCodes& x, int bits) {
   const int32_t lowest = x.low - x.high;
-  const double rate = x.scale * kLog2OfE;
+  const double rate = x.scale * std::numbers::log2e;
   const auto form = MakeExponential(rate, bits, lowest, 0, bits + 1);
   if (!form.has_value()) return std::nullopt;
   for (int32_t below = lowest; below <= 0; ++below) {
@@ -59,6 +60,13 @@ std::optional<Exponential> PartsOf(const ValueCodes& x, int bits) {
 int AddBuffer(Buffer buffer, MachineKernel* kernel) {
   kernel->buffers.push_back(std::move(buffer));
   return static_cast<int>(kernel->buffers.size()) - 1;
+}
+
+// Appends a launch to a kernel. Returns a bound of its cycles.
+double AppendLaunch(Launch launch, const Config& config, MachineKernel* kernel) {
+  const double least = LeastCycles(launch, config);
+  kernel->launches.push_back(std::move(launch));
+  return least;
 }
 
 // Appends the code of a result in units of its scale: adds the zero point and holds the sum.
@@ -148,13 +156,12 @@ Status Lowering::EmitSoftmax(const Group& group) {
     return row < rows ? row : -1;
   };
   launch.feeds = {{in, at_element, 0}, {most, at_row, 0}};
-  // Every thread sends its sum so far; that of the last thread remains.
+  // Every thread sends its sum so far; the last thread's sum remains.
   launch.drains = {{exponentials, at_element}, {sums, at_row}};
-  least += LeastCycles(launch, config_);
-  kernel.launches.push_back(std::move(launch));
+  least += AppendLaunch(std::move(launch), config_, &kernel);
 
-  // The reciprocal is that of the real sum in units of 2^(kProductBits - shift) codes, so that the
-  // greatest one, of the sum 1, has just kProductBits bits.
+  // Reciprocals of real sums have the unit 2^(kProductBits - shift) codes, so that the greatest
+  // one, of the sum 1, has just kProductBits bits.
   const int shift =
       std::clamp(static_cast<int>(std::floor(2 * kProductBits + elementary::Log2(y.scale))), 1,
                  2 * kProductBits);
@@ -192,8 +199,7 @@ Status Lowering::EmitSoftmax(const Group& group) {
                  },
                  0}};
   last.drains = {{result, at}};
-  least += LeastCycles(last, config_);
-  kernel.launches.push_back(std::move(last));
+  least += AppendLaunch(std::move(last), config_, &kernel);
   std::string schedule = fmt::format("{} rows of {}, exponentials of {} bits", rows, length, bits);
   AddKernel(group, std::move(kernel), "sums", OperatorsOf(group.nodes), std::move(schedule), least);
   return OkStatus();
@@ -286,8 +292,7 @@ Status Lowering::EmitQuotient(const Group& group) {
   first.threads = CeilDivide(elements, lanes);
   first.feeds = operands;
   first.drains = {{division.dividend, at}, {division.divisor, at}};
-  double least = LeastCycles(first, config_);
-  kernel.launches.push_back(std::move(first));
+  double least = AppendLaunch(std::move(first), config_, &kernel);
   KILN_ASSIGN_OR_RETURN(const double of_division, AppendDivision(division, config_, &kernel));
   least += of_division;
 
@@ -312,8 +317,7 @@ Status Lowering::EmitQuotient(const Group& group) {
   last.feeds = {{division.quotient, at, 0}};
   last.feeds.insert(last.feeds.end(), operands.begin(), operands.end());
   last.drains = {{result, at}};
-  least += LeastCycles(last, config_);
-  kernel.launches.push_back(std::move(last));
+  least += AppendLaunch(std::move(last), config_, &kernel);
   std::string schedule = fmt::format("{} bits, {} launches", bits, kernel.launches.size());
   AddKernel(group, std::move(kernel), "elements", OperatorsOf(group.nodes), std::move(schedule),
             least);
