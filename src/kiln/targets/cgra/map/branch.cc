@@ -18,8 +18,13 @@ size_t N(int i) { return static_cast<size_t>(i); }
 
 }  // namespace
 
-BranchSearch::BranchSearch(const Problem& problem, uint64_t seed, MakeSearchOrder make_order)
-    : model_(problem), config_(&problem.config), random_(seed), make_order_(std::move(make_order)) {
+BranchSearch::BranchSearch(const Problem& problem, uint64_t seed, MakeSearchOrder make_order,
+                           int span)
+    : model_(problem),
+      config_(&problem.config),
+      random_(seed),
+      make_order_(std::move(make_order)),
+      span_(span) {
   weight_.assign(N(model_.size), 1.0);
   queued_.assign(N(model_.size), 0);
   check_links_ = config_->relaxed_distance && !config_->shared_links;
@@ -46,23 +51,34 @@ bool BranchSearch::Start(int initiation_interval, int most_latency, std::span<co
   if (check_links_) {
     state.link_user.assign(N(model_.tiles) * N(4 * config_->reach) * N(interval_), -1);
   }
-  for (int i = 0; i < model_.size; ++i) Touch(i);
-  if (tiles.empty()) KeepHalf(&state);
+  for (int i = 0; i < model_.size; ++i) Touch(i, kAll);
+  if (span_ > 0) {
+    KeepCentre(&state);
+  } else if (tiles.empty()) {
+    KeepHalf(&state);
+  }
   for (size_t i = 0; i < tiles.size(); ++i) {
     if (tiles[i] >= 0) state.tiles[i] = uint64_t{1} << tiles[i];
   }
   return Propagate(&state);
 }
 
+// Returns the instruction with the most dependences, without regard to one.
+int BranchSearch::MostLinked(int without) const {
+  const auto links = [&](int i) {
+    return i < 0 ? size_t{0} : model_.from[N(i)].size() + model_.into[N(i)].size();
+  };
+  int most = -1;
+  for (int i = 0; i < model_.size; ++i) {
+    if (i != without && (most < 0 || links(i) > links(most))) most = i;
+  }
+  return most;
+}
+
 // Breaks the symmetry of the array: a mapping mirrored along a row or a column obeys the same
 // rules, so the instruction with the most dependences needs to be tried in one half of each
 // direction only.
 void BranchSearch::KeepHalf(State* state) {
-  int most = 0;
-  for (int i = 1; i < model_.size; ++i) {
-    const auto links = [&](int k) { return model_.from[N(k)].size() + model_.into[N(k)].size(); };
-    if (links(i) > links(most)) most = i;
-  }
   uint64_t half = 0;
   for (int t = 0; t < model_.tiles; ++t) {
     if (t % config_->columns < (config_->columns + 1) / 2 &&
@@ -70,7 +86,15 @@ void BranchSearch::KeepHalf(State* state) {
       half |= uint64_t{1} << t;
     }
   }
-  state->tiles[N(most)] &= half;
+  state->tiles[N(MostLinked(-1))] &= half;
+}
+
+// Breaks the symmetries of a row: the instruction with the most dependences is in the middle, and
+// the one with the most of the others is in one half.
+void BranchSearch::KeepCentre(State* state) {
+  const int centre = MostLinked(-1), other = MostLinked(centre);
+  state->tiles[N(centre)] = uint64_t{1} << (span_ - 1);
+  if (other >= 0) state->tiles[N(other)] &= (uint64_t{1} << span_) - 1;
 }
 
 Answer BranchSearch::Decide(int initiation_interval, int most_latency, int64_t steps,
@@ -90,23 +114,38 @@ Answer BranchSearch::Complete(int initiation_interval, int most_latency, std::sp
 
 // Searches from the root until a solution, a proof, or the end of the steps. Each restart has half
 // as many steps again as the last one, so that the search is complete, and every second one
-// shuffles the order of choices. What a first choice refuted is already excluded from root_
-// (BranchOnTile).
+// shuffles the order of choices. Restarts find solutions and learn which instructions fail, but
+// only a tree that is searched to its end is a proof: where there are many steps, the last restart
+// has most of them. What a first choice refuted is already excluded from root_ (BranchOnTile).
 Answer BranchSearch::Restart(int64_t steps, StepBudget* budget, std::vector<Place>* places) {
   stack_.resize(N(2 * model_.size + 2));
   steps_left_ = budget->Left(steps);
   constexpr int64_t kFirstRestart = 200;
+  constexpr int64_t kManySteps = 16'000, kShareOfRestarts = 4;
+  const int64_t last_restart =
+      steps < kManySteps ? 0 : steps_left_ - steps_left_ / kShareOfRestarts;
   int64_t limit = kFirstRestart;
   shuffle_ = false;
   while (steps_left_ > 0 && !budget->spent()) {
     restart_left_ = std::min(limit, steps_left_);
+    if (steps_left_ <= last_restart) {
+      restart_left_ = steps_left_;
+      shuffle_ = false;
+    }
     stack_[0] = root_;
     const Answer answer = Dive(0);
     if (answer == Answer::kFound) {
-      places->resize(N(model_.size));
       const State& found = stack_.back();
+      int leftmost = 0;
+      if (span_ > 0) {
+        leftmost = model_.tiles;
+        for (const uint64_t tile : found.tiles) {
+          leftmost = std::min(leftmost, std::countr_zero(tile));
+        }
+      }
+      places->resize(N(model_.size));
       for (int i = 0; i < model_.size; ++i) {
-        (*places)[N(i)] = {std::countr_zero(found.tiles[N(i)]), found.first[N(i)]};
+        (*places)[N(i)] = {std::countr_zero(found.tiles[N(i)]) - leftmost, found.first[N(i)]};
       }
       return answer;
     }
@@ -279,11 +318,10 @@ Answer BranchSearch::BranchOnTile(int depth, int instruction) {
     if ((stack_[N(depth)].tiles[N(instruction)] & bit) == 0) continue;
     stack_[N(depth + 1)] = stack_[N(depth)];
     stack_[N(depth + 1)].tiles[N(instruction)] = bit;
-    Touch(instruction);
+    Touch(instruction, kTiles);
     const Answer answer = Child(depth);
     if (answer != Answer::kNone) return answer;
     State& state = stack_[N(depth)];
-    Touch(instruction);
     if (!Keep(&state, instruction, ~bit) || !Propagate(&state)) return Answer::kNone;
     // What the first choice excludes stays excluded after a restart.
     if (depth == 0) root_ = state;
@@ -295,7 +333,7 @@ Answer BranchSearch::IssueAt(int depth, int instruction, int cycle) {
   State& state = stack_[N(depth + 1)];
   state = stack_[N(depth)];
   state.first[N(instruction)] = state.last[N(instruction)] = cycle;
-  Touch(instruction);
+  Touch(instruction, kFirst | kLast);
   return Child(depth);
 }
 
@@ -314,7 +352,6 @@ Answer BranchSearch::BranchOnIssue(int depth, const Choice& choice) {
     const Answer answer = refuted ? Answer::kNone : IssueAt(depth, i, cycle);
     if (answer != Answer::kNone) return answer;
     State& state = stack_[N(depth)];
-    Touch(i);
     if (!NotBefore(&state, i, cycle + 1) || !Propagate(&state)) return Answer::kNone;
     if (depth == 0) root_ = state;
   }
@@ -324,7 +361,7 @@ Answer BranchSearch::BranchOnIssue(int depth, const Choice& choice) {
 // Labels every instruction with the least number that dependences connect it to: one label per
 // flow. Flows of a single instruction, and a flow that is the whole problem, are not worth a part.
 FlowSearch::FlowSearch(const Problem& problem, uint64_t seed, const MakeSearchOrder& make_order)
-    : problem_(&problem) {
+    : problem_(&problem), seed_(seed), has_order_(make_order != nullptr) {
   whole_ = std::make_unique<BranchSearch>(*problem_, seed, make_order);
   std::vector<int> flow(problem.instructions.size());
   std::iota(flow.begin(), flow.end(), 0);
@@ -347,6 +384,12 @@ FlowSearch::FlowSearch(const Problem& problem, uint64_t seed, const MakeSearchOr
     part.search = std::make_unique<BranchSearch>(*part.problem, seed, make_order);
     parts_.push_back(std::move(part));
   }
+}
+
+Problem OnCentredRow(const Problem& problem) {
+  Problem centred = problem;
+  centred.config.columns = 2 * problem.config.columns - 1;
+  return centred;
 }
 
 // The flows together have a solution only if each has one, so a refuted flow ends the question. A
@@ -373,8 +416,22 @@ Answer FlowSearch::Decide(int initiation_interval, int most_latency, int64_t ste
     part.found[initiation_interval] = end + problem_->config.pipeline_latency;
   }
   const int64_t left = steps - (budget->steps() - before);
-  return whole_->Decide(initiation_interval, most_latency, std::max(left, steps / 4), budget,
-                        places);
+  return SearchOfWhole(initiation_interval)
+      .Decide(initiation_interval, most_latency, std::max(left, steps / 4), budget, places);
+}
+
+// Where instructions take most cells, the cells of a longer row would hide that they do not fit.
+BranchSearch& FlowSearch::SearchOfWhole(int initiation_interval) {
+  const Config& config = problem_->config;
+  const int period = config.tile_period > 0 ? config.tile_period : initiation_interval;
+  const bool has_room = 4 * int64_t{problem_->size()} <= 3 * int64_t{config.tiles()} * period;
+  const bool has_centre = config.rows == 1 && 2 * config.columns - 1 <= kMostSearchTiles;
+  if (!has_room || !has_centre || has_order_) return *whole_;
+  if (!centred_) {
+    centred_problem_ = std::make_unique<Problem>(OnCentredRow(*problem_));
+    centred_ = std::make_unique<BranchSearch>(*centred_problem_, seed_, nullptr, config.columns);
+  }
+  return *centred_;
 }
 
 std::unique_ptr<Decider> MakeBranchSearch(const Problem& problem, uint64_t seed) {

@@ -44,21 +44,30 @@ class SearchModel {
   std::vector<std::vector<int>> together;    // the rest of the group
   std::vector<bool> spreads;                 // by instruction: its consumers are on different tiles
   std::vector<std::vector<int>> consumers;   // by instruction, each once, of values
-  std::vector<std::vector<uint64_t>> near;   // by distance and tile: tiles that a value reaches
   std::vector<int> nearest;                  // distance of the k-th nearest tile, at best
   std::vector<int> tail;                     // longest path to the end, for priorities
 
-  // Returns the tiles that values from `tiles` reach within a distance.
+  // Returns the tiles that values from any of `tiles_from` reach within a distance.
   uint64_t Spread(uint64_t tiles_from, int distance) const;
   // Returns the distance of two tiles along the row and the column.
   int Distance(int a, int b) const;
+
+ private:
+  // Tables answer Spread for this many tiles at once.
+  static constexpr int kPartTiles = 4;
+  static constexpr uint64_t kPartSets = uint64_t{1} << kPartTiles;
+  // By distance: for each part of the tiles, and each set of tiles in it, the tiles reached.
+  std::vector<std::vector<uint64_t>> near_any_;
 };
 
 class BranchSearch : public Decider {
  public:
   // With `make_order`, every other restart from the first on tries the possibilities of an
-  // instruction in its order, and the others in the search's own.
-  BranchSearch(const Problem& problem, uint64_t seed, MakeSearchOrder make_order = nullptr);
+  // instruction in its order, and the others in the search's own. With `span` above 0, solutions
+  // use no tiles further apart than on a row of that many, and the problem's machine is a row of
+  // 2 * span - 1 tiles (OnCentredRow).
+  BranchSearch(const Problem& problem, uint64_t seed, MakeSearchOrder make_order = nullptr,
+               int span = 0);
   Answer Decide(int initiation_interval, int most_latency, int64_t steps, StepBudget* budget,
                 std::vector<Place>* places) override;
   // Decides the same with tiles that are given for some instructions (-1: any tile), so that only
@@ -88,7 +97,9 @@ class BranchSearch : public Decider {
   };
 
   bool Start(int initiation_interval, int most_latency, std::span<const int> tiles);
+  int MostLinked(int without) const;
   void KeepHalf(State* state);
+  void KeepCentre(State* state);
   Answer Restart(int64_t steps, StepBudget* budget, std::vector<Place>* places);
   Answer Dive(int depth);
   Answer BranchOnTile(int depth, int instruction);
@@ -107,12 +118,13 @@ class BranchSearch : public Decider {
   // Propagation. The functions that take a state by pointer narrow it, and return false if nothing
   // is left for some instruction, so that the state has no solution; they then increase the weight
   // of that instruction. They remove only possibilities that are in no solution of the state. A
-  // narrowed instruction is queued (Touch), and Propagate visits queued instructions until nothing
-  // changes.
+  // narrowed instruction is queued (Touch) with what changed of it, and Propagate visits queued
+  // instructions until nothing changes.
+  static constexpr unsigned kTiles = 1, kFirst = 2, kLast = 4, kAll = 7;
   bool Propagate(State* state);
-  bool Visit(State* state, int instruction);
+  bool Visit(State* state, int instruction, unsigned changes);
   bool Put(State* state, int instruction);
-  bool VisitNeighbours(State* state, int instruction);
+  bool VisitNeighbours(State* state, int instruction, unsigned changes);
   bool Relax(State* state, const SearchModel::Arc& arc);
   bool RelaxWait(State* state, const SearchModel::Arc& arc);
   bool LatestArrival(State* state, int instruction);
@@ -120,21 +132,25 @@ class BranchSearch : public Decider {
   bool OneOutput(State* state, int producer);
   bool UseLinks(State* state, int instruction);
   bool TrimSlots(State* state, int instruction);
+  bool KeepSpan(State* state);
   bool Keep(State* state, int instruction, uint64_t tiles);
   bool NotBefore(State* state, int instruction, int cycle);
   bool NotAfter(State* state, int instruction, int cycle);
   bool Match(State* state);
+  bool MayHave(const State& state, int instruction, int cell) const;
   bool Augment(const State& state, int instruction);
-  void Touch(int instruction);
+  void Touch(int instruction, unsigned changes);
   int FarthestHop(const State& state, const SearchModel::Arc& arc) const;
   int Weight(const SearchModel::Arc& arc) const;
   bool Fixed(const State& state, int i) const;
   int SlotOf(int cycle) const { return cycle % period_; }
+  int SlotAfter(int slot) const { return slot + 1 < period_ ? slot + 1 : 0; }
 
   SearchModel model_;
   const Config* config_;
   Random random_;
   MakeSearchOrder make_order_;
+  int span_ = 0;
   SearchOrder order_;  // at the present interval; may be empty
   int interval_ = 0, period_ = 0;
   int least_delay_ = 0;  // LeastDelay at the interval
@@ -142,10 +158,11 @@ class BranchSearch : public Decider {
   State root_;
   std::vector<State> stack_;  // by depth
   std::vector<int> queue_;
-  std::vector<char> queued_;
-  std::vector<double> weight_;  // failures by instruction
-  std::vector<int> owner_;      // of cells, while matching
-  std::vector<char> seen_;
+  std::vector<unsigned> queued_;  // by instruction: its changes
+  std::vector<double> weight_;    // failures by instruction
+  std::vector<int> owner_;        // of cells, while matching
+  std::vector<uint64_t> taken_;   // by slot: tiles whose cells are busy or owned
+  std::vector<uint64_t> seen_;    // by slot: tiles whose cells are busy or visited
   std::vector<int> unmatched_;
   std::vector<int> allowed_;  // last issue cycles of a producer, while its consumers are spread
   int64_t steps_left_ = 0;
@@ -155,8 +172,16 @@ class BranchSearch : public Decider {
   bool draws_ = false;
 };
 
+// Returns the problem on a row of 2 * n - 1 tiles in place of n. A mapping that is moved along a row
+// obeys the same rules. So every mapping on n tiles is one on this row with any given instruction
+// in the middle, and with tiles less than n apart; and every such mapping is one on n tiles.
+Problem OnCentredRow(const Problem& problem);
+
 // Decides a problem flow by flow, each by itself, and then as a whole. A flow that has no solution
-// alone is refuted without the combinations of the others.
+// alone is refuted without the combinations of the others. On a row with more cells than
+// instructions need, the whole is decided with one instruction in the middle (OnCentredRow), which
+// spares its other tiles. A search order knows the tiles of the machine alone, so that with one the
+// row stays as it is.
 class FlowSearch : public Decider {
  public:
   FlowSearch(const Problem& problem, uint64_t seed, const MakeSearchOrder& make_order = nullptr);
@@ -170,9 +195,16 @@ class FlowSearch : public Decider {
     std::map<int, int> refuted;  // by interval: the greatest latency that is refuted
     std::map<int, int> found;    // by interval: the least latency that a solution has
   };
+  BranchSearch& SearchOfWhole(int initiation_interval);
+
   const Problem* problem_;
+  const uint64_t seed_;
+  const bool has_order_;
   std::vector<Part> parts_;
   std::unique_ptr<BranchSearch> whole_;
+  // The problem on a row with a centre, made when it is asked first.
+  std::unique_ptr<Problem> centred_problem_;
+  std::unique_ptr<BranchSearch> centred_;
 };
 
 // Makes a decider of any machine (OnFewerTiles).

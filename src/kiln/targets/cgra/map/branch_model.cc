@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <set>
+#include <span>
 
 #include "kiln/targets/cgra/map/branch.h"
 
@@ -19,10 +20,10 @@ int SearchModel::Distance(int a, int b) const {
 }
 
 uint64_t SearchModel::Spread(uint64_t tiles_from, int distance) const {
-  const std::vector<uint64_t>& reached = near[Index(distance)];
+  const std::span<const uint64_t> reached(near_any_[Index(distance)]);
   uint64_t result = 0;
-  for (uint64_t left = tiles_from; left != 0; left &= left - 1) {
-    result |= reached[Index(std::countr_zero(left))];
+  for (size_t part = 0; tiles_from != 0; ++part, tiles_from >>= kPartTiles) {
+    result |= reached[part * kPartSets + (tiles_from & (kPartSets - 1))];
   }
   return result;
 }
@@ -31,7 +32,8 @@ SearchModel::SearchModel(const Problem& of) : problem(&of), size(of.size()), til
   const Config& config = of.config;
   all_tiles = tiles == kMostSearchTiles ? ~uint64_t{0} : (uint64_t{1} << tiles) - 1;
   reach = config.relaxed_distance ? config.rows + config.columns - 2 : config.reach;
-  near.assign(Index(reach) + 1, std::vector<uint64_t>(Index(tiles), 0));
+  // By distance and tile: the tiles that a value reaches.
+  std::vector<std::vector<uint64_t>> near(Index(reach) + 1, std::vector<uint64_t>(Index(tiles), 0));
   std::vector<int> count(Index(reach) + 1, 0);  // most tiles within a distance
   for (int distance = 0; distance <= reach; ++distance) {
     for (int a = 0; a < tiles; ++a) {
@@ -43,6 +45,19 @@ SearchModel::SearchModel(const Problem& of) : problem(&of), size(of.size()), til
           std::max(count[Index(distance)], std::popcount(near[Index(distance)][Index(a)]));
     }
     while (std::ssize(nearest) < count[Index(distance)]) nearest.push_back(distance);
+  }
+  for (const std::vector<uint64_t>& reached : near) {
+    std::vector<uint64_t>& any = near_any_.emplace_back();
+    for (int tile = 0; tile < tiles; tile += kPartTiles) {
+      for (uint64_t set = 0; set < kPartSets; ++set) {
+        uint64_t of_set = 0;
+        for (uint64_t left = set; left != 0; left &= left - 1) {
+          const int from = tile + std::countr_zero(left);
+          if (from < tiles) of_set |= reached[Index(from)];
+        }
+        any.push_back(of_set);
+      }
+    }
   }
   std::set<std::pair<int, int>> different(of.siblings.begin(), of.siblings.end());
   for (const int a : of.starts) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "kiln/targets/cgra/map/branch.h"
 
@@ -14,10 +15,10 @@ size_t K(int i) { return static_cast<size_t>(i); }
 
 }  // namespace
 
-void BranchSearch::Touch(int instruction) {
-  if (queued_[K(instruction)]) return;
-  queued_[K(instruction)] = 1;
-  queue_.push_back(instruction);
+void BranchSearch::Touch(int instruction, unsigned changes) {
+  unsigned& queued = queued_[K(instruction)];
+  if (queued == 0) queue_.push_back(instruction);
+  queued |= changes;
 }
 
 bool BranchSearch::Fixed(const State& state, int i) const {
@@ -32,7 +33,7 @@ bool BranchSearch::Keep(State* state, int instruction, uint64_t tiles) {
   uint64_t& at = state->tiles[K(instruction)];
   if ((at & tiles) == at) return true;
   at &= tiles;
-  Touch(instruction);
+  Touch(instruction, kTiles);
   if (at != 0) return true;
   weight_[K(instruction)] += 1;
   return false;
@@ -41,7 +42,7 @@ bool BranchSearch::Keep(State* state, int instruction, uint64_t tiles) {
 bool BranchSearch::NotBefore(State* state, int instruction, int cycle) {
   if (cycle <= state->first[K(instruction)]) return true;
   state->first[K(instruction)] = cycle;
-  Touch(instruction);
+  Touch(instruction, kFirst);
   if (cycle <= state->last[K(instruction)]) return true;
   weight_[K(instruction)] += 1;
   return false;
@@ -50,7 +51,7 @@ bool BranchSearch::NotBefore(State* state, int instruction, int cycle) {
 bool BranchSearch::NotAfter(State* state, int instruction, int cycle) {
   if (cycle >= state->last[K(instruction)]) return true;
   state->last[K(instruction)] = cycle;
-  Touch(instruction);
+  Touch(instruction, kLast);
   if (cycle >= state->first[K(instruction)]) return true;
   weight_[K(instruction)] += 1;
   return false;
@@ -59,38 +60,63 @@ bool BranchSearch::NotAfter(State* state, int instruction, int cycle) {
 // The matching comes last because it costs the most.
 bool BranchSearch::Propagate(State* state) {
   bool holds = true;
-  while (holds && !queue_.empty()) {
-    const int i = queue_.back();
-    queue_.pop_back();
-    queued_[K(i)] = 0;
-    holds = Visit(state, i);
-  }
+  do {
+    while (holds && !queue_.empty()) {
+      const int i = queue_.back();
+      queue_.pop_back();
+      const unsigned changes = std::exchange(queued_[K(i)], 0U);
+      holds = Visit(state, i, changes);
+    }
+    holds = holds && (span_ == 0 || KeepSpan(state));
+  } while (holds && !queue_.empty());
   for (const int i : queue_) queued_[K(i)] = 0;
   queue_.clear();
   return holds && Match(state);
 }
 
-bool BranchSearch::Visit(State* state, int instruction) {
+// Keeps all tiles less than span_ apart. A tile is a bit, so that bounds of tiles are bounds of
+// words.
+bool BranchSearch::KeepSpan(State* state) {
+  int first = 0, last = model_.tiles - 1;  // the greatest first tile and the least last one
+  for (const uint64_t tiles : state->tiles) {
+    first = std::max(first, std::countr_zero(tiles));
+    last = std::min(last, static_cast<int>(std::bit_width(tiles)) - 1);
+  }
+  const uint64_t from = ~uint64_t{0} << std::max(0, first - span_ + 1);
+  const uint64_t to = ~uint64_t{0} >> (63 - std::min(63, last + span_ - 1));
+  for (int i = 0; i < model_.size; ++i) {
+    if (!Keep(state, i, from & to)) return false;
+  }
+  return true;
+}
+
+bool BranchSearch::Visit(State* state, int instruction, unsigned changes) {
   if (!TrimSlots(state, instruction)) return false;
   if (Fixed(*state, instruction) && !state->placed[K(instruction)] && !Put(state, instruction)) {
     return false;
   }
-  return VisitNeighbours(state, instruction);
+  // A wait limit, and the latest arrival, bind the other ends of windows, too.
+  const bool both_ends = config_->wait_limit >= 0 || !config_->issue_later;
+  return VisitNeighbours(state, instruction, both_ends ? kTiles : changes);
 }
 
 // Removes tiles and cycles whose slots are all taken.
 bool BranchSearch::TrimSlots(State* state, int instruction) {
   if (state->placed[K(instruction)]) return true;
-  const int window = state->last[K(instruction)] - state->first[K(instruction)] + 1;
+  int first = state->first[K(instruction)], last = state->last[K(instruction)];
+  const int window = last - first + 1;
+  const int first_slot = SlotOf(first);
   uint64_t full = ~uint64_t{0};
-  for (int k = 0; k < std::min(window, period_) && full != 0; ++k) {
-    full &= state->busy[K(SlotOf(state->first[K(instruction)] + k))];
+  for (int k = 0, slot = first_slot; k < std::min(window, period_) && full != 0; ++k) {
+    full &= state->busy[K(slot)];
+    slot = SlotAfter(slot);
   }
   if (full != 0 && !Keep(state, instruction, ~full)) return false;
   const uint64_t tiles = state->tiles[K(instruction)];
-  int first = state->first[K(instruction)], last = state->last[K(instruction)];
-  while (first <= last && (tiles & ~state->busy[K(SlotOf(first))]) == 0) ++first;
-  while (first <= last && (tiles & ~state->busy[K(SlotOf(last))]) == 0) --last;
+  const auto is_taken = [&](int slot) { return (tiles & ~state->busy[K(slot)]) == 0; };
+  if (!is_taken(first_slot) && !is_taken(SlotOf(last))) return true;
+  while (first <= last && is_taken(SlotOf(first))) ++first;
+  while (first <= last && is_taken(SlotOf(last))) --last;
   return NotBefore(state, instruction, first) && NotAfter(state, instruction, last);
 }
 
@@ -118,19 +144,27 @@ bool BranchSearch::Put(State* state, int instruction) {
   return true;
 }
 
-bool BranchSearch::VisitNeighbours(State* state, int instruction) {
+// A dependence binds the first issue of its producer and the last one of its consumer, so that an
+// instruction's first issue matters to its consumers and its last one to its producers.
+bool BranchSearch::VisitNeighbours(State* state, int instruction, unsigned changes) {
   const auto i = K(instruction);
-  for (const int peer : model_.together[i]) {
-    if (!Keep(state, peer, state->tiles[i])) return false;
-  }
-  if (std::has_single_bit(state->tiles[i])) {
-    for (const int other : model_.apart[i]) {
-      if (!Keep(state, other, ~state->tiles[i])) return false;
+  if (changes & kTiles) {
+    for (const int peer : model_.together[i]) {
+      if (!Keep(state, peer, state->tiles[i])) return false;
+    }
+    if (std::has_single_bit(state->tiles[i])) {
+      for (const int other : model_.apart[i]) {
+        if (!Keep(state, other, ~state->tiles[i])) return false;
+      }
     }
   }
-  for (const int a : model_.from[i]) {
-    if (!Relax(state, model_.arcs[K(a)])) return false;
+  if (changes & (kTiles | kFirst)) {
+    for (const int a : model_.from[i]) {
+      if (!Relax(state, model_.arcs[K(a)])) return false;
+    }
   }
+  if (check_links_ && !UseLinks(state, instruction)) return false;
+  if ((changes & (kTiles | kLast)) == 0) return true;
   for (const int a : model_.into[i]) {
     const SearchModel::Arc& arc = model_.arcs[K(a)];
     if (!Relax(state, arc)) return false;
@@ -139,7 +173,6 @@ bool BranchSearch::VisitNeighbours(State* state, int instruction) {
     if (check_links_ && !UseLinks(state, arc.from)) return false;
   }
   if (config_->one_output && !OneOutput(state, instruction)) return false;
-  if (check_links_ && !UseLinks(state, instruction)) return false;
   if (config_->issue_later) return true;
   for (const int a : model_.from[i]) {
     if (!LatestArrival(state, model_.arcs[K(a)].to)) return false;
@@ -288,34 +321,30 @@ bool BranchSearch::UseLinks(State* state, int instruction) {
 
 // Checks that all instructions can still have cells of their own, by a bipartite matching of
 // instructions to cells. The matching of the parent state is repaired rather than computed anew:
-// only instructions that lost their cells look for an augmenting path.
+// only instructions that lost their cells look for another one.
 bool BranchSearch::Match(State* state) {
   owner_.assign(K(model_.tiles) * K(period_), -1);
+  taken_ = state->busy;
   unmatched_.clear();
   for (int i = 0; i < model_.size; ++i) {
-    int& cell = state->cell[K(i)];
-    if (state->placed[K(i)]) {
-      cell = std::countr_zero(state->tiles[K(i)]) * period_ + SlotOf(state->first[K(i)]);
-    } else if (cell >= 0) {
-      const int slot = cell % period_, tile = cell / period_;
-      const int first = state->first[K(i)];
-      const int until = ((slot - first) % period_ + period_) % period_;
-      if ((state->tiles[K(i)] >> tile & 1) == 0 || first + until > state->last[K(i)]) cell = -1;
-    }
-    if (state->placed[K(i)]) owner_[K(cell)] = i;
+    if (!state->placed[K(i)]) continue;
+    const int tile = std::countr_zero(state->tiles[K(i)]), slot = SlotOf(state->first[K(i)]);
+    owner_[K(state->cell[K(i)] = tile * period_ + slot)] = i;
   }
   for (int i = 0; i < model_.size; ++i) {
     int& cell = state->cell[K(i)];
     if (state->placed[K(i)]) continue;
-    if (cell >= 0 && owner_[K(cell)] < 0) {
+    if (cell >= 0 && owner_[K(cell)] < 0 && MayHave(*state, i, cell)) {
       owner_[K(cell)] = i;
+      taken_[K(cell % period_)] |= uint64_t{1} << cell / period_;
     } else {
       cell = -1;
       unmatched_.push_back(i);
     }
   }
+  if (unmatched_.empty()) return true;
   for (const int i : unmatched_) {
-    seen_.assign(owner_.size(), 0);
+    seen_ = state->busy;
     if (!Augment(*state, i)) {
       weight_[K(i)] += 1;
       return false;
@@ -327,20 +356,36 @@ bool BranchSearch::Match(State* state) {
   return true;
 }
 
-// Looks for a cell of an instruction, and moves the owners of cells along an augmenting path if
-// none is free (Kuhn's algorithm). Each cell is visited at most once per unmatched instruction.
+// Returns whether a cell is among the possibilities of an instruction.
+bool BranchSearch::MayHave(const State& state, int instruction, int cell) const {
+  const int first = state.first[K(instruction)], last = state.last[K(instruction)];
+  const int slot = cell % period_;
+  if ((state.tiles[K(instruction)] >> cell / period_ & 1) == 0) return false;
+  if ((state.busy[K(slot)] >> cell / period_ & 1) != 0) return false;
+  return last - first + 1 >= period_ || (slot - SlotOf(first) + period_) % period_ <= last - first;
+}
+
+// Gives an instruction a cell that is free or, if none is, one whose owner finds another one
+// (Kuhn's algorithm). Each cell is visited at most once per unmatched instruction.
 bool BranchSearch::Augment(const State& state, int instruction) {
   const int first = state.first[K(instruction)];
   const int window = std::min(state.last[K(instruction)] - first + 1, period_);
-  for (int k = 0; k < window; ++k) {
-    const int slot = SlotOf(first + k);
-    for (uint64_t left = state.tiles[K(instruction)] & ~state.busy[K(slot)]; left != 0;
-         left &= left - 1) {
-      const size_t cell = K(std::countr_zero(left) * period_ + slot);
-      if (seen_[cell]) continue;
-      seen_[cell] = 1;
-      if (owner_[cell] >= 0 && !Augment(state, owner_[cell])) continue;
-      owner_[cell] = instruction;
+  const uint64_t tiles = state.tiles[K(instruction)];
+  const int first_slot = SlotOf(first);
+  for (int k = 0, slot = first_slot; k < window; ++k, slot = SlotAfter(slot)) {
+    const uint64_t left = tiles & ~taken_[K(slot)];
+    if (left == 0) continue;
+    owner_[K(std::countr_zero(left) * period_ + slot)] = instruction;
+    taken_[K(slot)] |= left & -left;
+    return true;
+  }
+  for (int k = 0, slot = first_slot; k < window; ++k, slot = SlotAfter(slot)) {
+    uint64_t& seen = seen_[K(slot)];
+    for (uint64_t left = tiles & ~seen; left != 0; left = tiles & ~seen) {
+      seen |= left & -left;
+      int& owner = owner_[K(std::countr_zero(left) * period_ + slot)];
+      if (!Augment(state, owner)) continue;
+      owner = instruction;
       return true;
     }
   }
