@@ -172,16 +172,16 @@ class BranchSearch : public Decider {
   bool draws_ = false;
 };
 
-// Returns the problem on a row of 2 * n - 1 tiles in place of n. A mapping that is moved along a row
-// obeys the same rules. So every mapping on n tiles is one on this row with any given instruction
-// in the middle, and with tiles less than n apart; and every such mapping is one on n tiles.
+// Returns the problem on a row of 2 * n - 1 tiles in place of n. A mapping that is moved along a
+// row obeys the same rules. So every mapping on n tiles is one on this row with any given
+// instruction in the middle and tiles less than n apart, and every such mapping is one on n tiles.
 Problem OnCentredRow(const Problem& problem);
 
 // Decides a problem flow by flow, each by itself, and then as a whole. A flow that has no solution
 // alone is refuted without the combinations of the others. On a row with more cells than
-// instructions need, the whole is decided with one instruction in the middle (OnCentredRow), which
-// spares its other tiles. A search order knows the tiles of the machine alone, so that with one the
-// row stays as it is.
+// instructions need, the whole is decided with one instruction in the middle (OnCentredRow), so
+// that a mapping is refuted once for all its places. A search order knows the tiles of the machine
+// alone: with one, the row stays as it is.
 class FlowSearch : public Decider {
  public:
   FlowSearch(const Problem& problem, uint64_t seed, const MakeSearchOrder& make_order = nullptr);
