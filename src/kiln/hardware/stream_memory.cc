@@ -20,7 +20,7 @@ namespace kiln::hardware {
 namespace {
 
 constexpr char kTopName[] = "kiln_memory_accelerator";
-constexpr int kSocPortBytes = 16, kSocAddressBits = 40;
+constexpr int kSocAddressBits = 40;
 constexpr uint32_t kFirstPlace = 0x100, kPlaceStride = 16, kFirstStreamCounter = 0x400,
                    kCounterStride = 8;
 
@@ -178,19 +178,19 @@ struct SampleLayout {
 };
 
 SampleLayout LayOut(const StreamSample& sample, const SocStreams& streams) {
-  SampleLayout layout;
-  const auto place = [&](const SocStream& stream, uint64_t beats, std::vector<uint64_t>* to) {
-    to->push_back(layout.bytes);
-    layout.words.insert(layout.words.end(), {layout.bytes, beats});
-    layout.bytes += AlignUp(std::max<uint64_t>(beats * static_cast<uint64_t>(stream.bytes), 1),
-                            kStreamAlignment);
-  };
+  std::vector<StreamPlace> places;
   for (size_t i = 0; i < streams.in.size(); ++i) {
-    const auto bytes = static_cast<uint64_t>(streams.in[i].bytes);
-    place(streams.in[i], sample.run.InputOf(i).size() / bytes, &layout.in);
+    const int bytes = streams.in[i].bytes;
+    places.push_back({sample.run.InputOf(i).size() / static_cast<size_t>(bytes), bytes});
   }
   for (size_t i = 0; i < streams.out.size(); ++i)
-    place(streams.out[i], i < sample.beats.size() ? sample.beats[i] : 0, &layout.out);
+    places.push_back({i < sample.beats.size() ? sample.beats[i] : 0, streams.out[i].bytes});
+  SampleLayout layout;
+  layout.bytes = PlaceStreams(&places);
+  for (size_t i = 0; i < places.size(); ++i) {
+    (i < streams.in.size() ? layout.in : layout.out).push_back(places[i].address);
+    layout.words.insert(layout.words.end(), {places[i].address, places[i].beats});
+  }
   return layout;
 }
 
@@ -261,6 +261,16 @@ DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
 }
 
 }  // namespace
+
+uint64_t PlaceStreams(std::vector<StreamPlace>* streams) {
+  uint64_t end = 0;
+  for (StreamPlace& stream : *streams) {
+    stream.address = end;
+    const uint64_t bytes = stream.beats * static_cast<uint64_t>(stream.beat_bytes);
+    end += AlignUp(std::max<uint64_t>(bytes, 1), kStreamAlignment);
+  }
+  return end;
+}
 
 RegisterMap StreamRegisters(std::span<const std::string> in, std::span<const std::string> out) {
   const bool yes = true, no = false;
