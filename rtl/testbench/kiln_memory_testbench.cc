@@ -5,6 +5,9 @@
 // the number of beats of every stream. It prints the cycles and counters of all runs together, and
 // PASS or the first difference.
 //
+// With --run it performs one run on the bytes of a file as the memory, writes the memory to another
+// file, and prints the cycles and counters.
+//
 // With --serve it is a session (kiln_simulate_session.h) whose runs take the same words.
 //
 // The exit code is 0 if everything is as the sample expects, 1 after an error of the machine or a
@@ -17,6 +20,7 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -141,8 +145,10 @@ class Bench {
 
 const char* const kHelp =
     "simulate --sample FOLDER [options]\n"
+    "simulate --memory IN --run WORD,... --result OUT [options]\n"
     "simulate --serve [options]\n"
     "  --sample FOLDER    runs the sample in it and compares its results\n"
+    "  --run WORD,...     one run: address and number of beats of every stream\n"
     "  --latency CYCLES   of the memory, from an address to its first beat\n"
     "  --dram BYTES       a DRAM that moves so many bytes a cycle, instead of an ideal memory\n"
     "  --row-miss CYCLES  of the DRAM, more for a burst to another row\n"
@@ -155,7 +161,20 @@ const char* const kHelp =
 
 struct Arguments : kiln::testbench::SimulateOptions {
   bool serve = false;
+  std::vector<uint64_t> run;
 };
+
+// Returns the words of a run: numbers with commas between them.
+std::vector<uint64_t> WordsOf(const Option& option) {
+  std::vector<uint64_t> words;
+  std::istringstream parts(option.value);
+  for (std::string part; std::getline(parts, part, ',');) {
+    Option{option.name, part}.Take(words.emplace_back());
+  }
+  if (words.size() != std::size(kiln_design::kProgram))
+    Fail(option.name + " takes an address and beats of every stream");
+  return words;
+}
 
 Arguments Parse(int count, char** values) {
   Arguments a;
@@ -172,50 +191,88 @@ Arguments Parse(int count, char** values) {
     }
     if (i + 1 >= count) Fail(name + ": a value is missing; see --help");
     const Option option{name, values[++i]};
-    if (!a.Take(option)) Fail(name + " " + option.value + " is no option; see --help");
+    if (name == "--run") {
+      a.run = WordsOf(option);
+    } else if (!a.Take(option)) {
+      Fail(name + " " + option.value + " is no option; see --help");
+    }
   }
-  if (!a.serve && a.sample.empty()) Fail("--sample is missing; see --help");
+  if (!a.run.empty() && (a.memory.empty() || a.result.empty()))
+    Fail("--run needs --memory and --result; see --help");
+  if (!a.serve && a.run.empty() && a.sample.empty()) Fail("--sample is missing; see --help");
   return a;
+}
+
+// What runs took together.
+struct Totals {
+  uint64_t cycles = 0;
+  std::vector<uint64_t> counters = std::vector<uint64_t>(std::size(kiln_design::kCounters), 0);
+
+  void Print() const {
+    std::printf("cycles %" PRIu64 "\n", cycles);
+    for (size_t i = 0; i < counters.size(); ++i)
+      std::printf("counter %s %" PRIu64 "\n", kiln_design::kCounters[i].name, counters[i]);
+  }
+};
+
+// Makes the memory large enough for what a run of these words reads and stores.
+void MakeRoom(const std::vector<uint64_t>& words, std::vector<uint8_t>& memory) {
+  for (size_t i = 0; i + 1 < words.size(); i += 2) {
+    const uint64_t end = words[i] + words[i + 1] * kiln_design::kMostBeatBytes;
+    if (end > memory.size()) memory.resize((end + 4095) / 4096 * 4096, 0);
+  }
+}
+
+// Performs a run and adds what it took. Returns the exit code, and says what failed.
+int RunOnce(const Arguments& arguments, const std::vector<uint64_t>& words, Bench& bench,
+            Wave& wave, Totals* totals) {
+  if (!arguments.wave.empty() && !arguments.wave_whole)
+    wave.Record(arguments.wave, arguments.wave_from, arguments.wave_to);
+  if (!bench.Run(words, arguments.limit)) {
+    std::fprintf(stderr, "simulate: the run did not end in %" PRIu64 " cycles\n", arguments.limit);
+    return 3;
+  }
+  if (const uint32_t error = bench.ReadRegister(kError); error != 0) {
+    std::printf("error %u of stream %u\nFAIL\n", error, bench.ReadRegister(kErrorStream));
+    return 1;
+  }
+  totals->cycles += bench.cycles();
+  const std::vector<uint64_t> values = bench.counters();
+  for (size_t i = 0; i < values.size(); ++i) totals->counters[i] += values[i];
+  return 0;
 }
 
 int RunSample(const Arguments& arguments, Bench& bench, Wave& wave) {
   using Kind = kiln::testbench::SampleStep::Kind;
   kiln::testbench::Sample sample(arguments.sample);
   std::vector<uint8_t>& memory = bench.memory().bytes();
-  // What the run stores needs memory, too.
   for (const kiln::testbench::SampleStep& step : sample.steps()) {
-    for (size_t i = 0; step.kind == Kind::kRun && i + 1 < step.words.size(); i += 2) {
-      const uint64_t end = step.words[i] + step.words[i + 1] * kiln_design::kMostBeatBytes;
-      if (end > memory.size()) memory.resize((end + 4095) / 4096 * 4096, 0);
-    }
+    if (step.kind == Kind::kRun) MakeRoom(step.words, memory);
   }
-  uint64_t cycles = 0;
-  std::vector<uint64_t> counters(std::size(kiln_design::kCounters), 0);
+  Totals totals;
   for (const kiln::testbench::SampleStep& step : sample.steps()) {
     if (step.kind == Kind::kWrite) sample.Write(step, memory);
     if (step.kind == Kind::kExpect && !sample.Compare(step, memory)) break;
     if (step.kind != Kind::kRun) continue;
     if (step.words.size() != std::size(kiln_design::kProgram))
       Fail(arguments.sample + "/steps.txt: a run takes an address and beats of every stream");
-    if (!arguments.wave.empty() && !arguments.wave_whole)
-      wave.Record(arguments.wave, arguments.wave_from, arguments.wave_to);
-    if (!bench.Run(step.words, arguments.limit)) {
-      std::fprintf(stderr, "simulate: the run did not end in %" PRIu64 " cycles\n",
-                   arguments.limit);
-      return 3;
-    }
-    if (const uint32_t error = bench.ReadRegister(kError); error != 0) {
-      std::printf("error %u of stream %u\nFAIL\n", error, bench.ReadRegister(kErrorStream));
-      return 1;
-    }
-    cycles += bench.cycles();
-    const std::vector<uint64_t> values = bench.counters();
-    for (size_t i = 0; i < counters.size(); ++i) counters[i] += values[i];
+    if (const int code = RunOnce(arguments, step.words, bench, wave, &totals); code != 0)
+      return code;
   }
-  std::printf("cycles %" PRIu64 "\n", cycles);
-  for (size_t i = 0; i < counters.size(); ++i)
-    std::printf("counter %s %" PRIu64 "\n", kiln_design::kCounters[i].name, counters[i]);
+  totals.Print();
   return sample.Conclude();
+}
+
+int RunMemory(const Arguments& arguments, Bench& bench, Wave& wave) {
+  std::vector<uint8_t>& memory = bench.memory().bytes();
+  memory = kiln::testbench::ReadBytes(arguments.memory);
+  MakeRoom(arguments.run, memory);
+  Totals totals;
+  if (const int code = RunOnce(arguments, arguments.run, bench, wave, &totals); code != 0)
+    return code;
+  totals.Print();
+  kiln::testbench::WriteBytes(arguments.result, memory.data(), memory.size());
+  return 0;
 }
 
 int Serve(Bench& bench, Wave& wave) {
@@ -259,7 +316,9 @@ int main(int count, char** values) {
   };
   bench = std::make_unique<Bench>(top.get(), arguments.timing, arguments.seed,
                                   Wave::kRecords ? dump : Bench::Dump());
-  const int code = arguments.serve ? Serve(*bench, wave) : RunSample(arguments, *bench, wave);
+  const int code = arguments.serve         ? Serve(*bench, wave)
+                   : arguments.run.empty() ? RunSample(arguments, *bench, wave)
+                                           : RunMemory(arguments, *bench, wave);
   top->final();
   wave.Close();
   return code;

@@ -107,6 +107,7 @@ Status AdaptToMemory(const OuterMemory& memory, int node_nm,
                      std::unique_ptr<Accelerator>* accelerator, RunReport* report) {
   const Accelerator& given = **accelerator;
   const uint64_t most = given.MostMemoryLatency();
+  if (most == 0 && given.SimulatesMemory()) return OkStatus();
   if (most == 0) {
     return UnsupportedAt("", given.name(),
                          fmt::format("the {} family has no memory behind its ports, so that "
