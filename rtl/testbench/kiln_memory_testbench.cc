@@ -6,17 +6,22 @@
 // PASS or the first difference.
 //
 // With --run it performs one run on the bytes of a file as the memory, writes the memory to another
-// file, and prints the cycles and counters.
+// file, and prints the cycles and counters. With --channels it also prints when words entered the
+// channels of the machine, a line `channel C W H F L` for each: words, the highest level, and the
+// cycles of the first and the last word. Cycle 0 is the first one that CYCLES counts.
 //
 // With --serve it is a session (kiln_simulate_session.h) whose runs take the same words.
 //
 // The exit code is 0 if everything is as the sample expects, 1 after an error of the machine or a
 // difference, 2 for bad arguments or files, 3 if a run did not end in time.
+#include <unistd.h>
 #include <verilated.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -42,6 +47,12 @@ using Top = Vkiln_memory_accelerator;
 using Wave = kiln::testbench::Wave<Top>;
 
 constexpr uint32_t kControl = 0x008, kError = 0x010, kErrorStream = 0x014, kCycles = 0x018;
+
+// Words that entered a channel of the machine, and when the first and the last one did.
+struct Channel {
+  uint64_t words = 0;
+  int64_t first = -1, last = -1;
+};
 
 // The machine and its memory.
 class Bench {
@@ -86,6 +97,7 @@ class Bench {
           return false;
       }
     }
+    channels_.assign(kiln_design::kChannels, {});
     WriteRegister(kControl, 1);
     began_ = time_;
     running_ = true;
@@ -94,7 +106,36 @@ class Bench {
       Cycle();
     }
     running_ = false;
+    ended_ = time_;
     return true;
+  }
+  // Waits until so many words have entered each channel, for at most `limit` cycles. Returns
+  // whether they have.
+  bool WaitForWords(const std::vector<uint64_t>& words, uint64_t limit) {
+    const auto entered = [](const Channel& channel, uint64_t count) {
+      return channel.words >= count;
+    };
+    for (; !std::ranges::equal(channels_, words, entered); Cycle()) {
+      if (limit-- == 0) return false;
+    }
+    return true;
+  }
+  // Returns what entered each channel. The cycles count from the first one of the run.
+  std::vector<Channel> Channels() {
+    // The interrupt rises two cycles after the last one of the run.
+    const auto first = static_cast<int64_t>(ended_ - cycles() - 1);
+    std::vector<Channel> channels = channels_;
+    for (Channel& channel : channels) {
+      channel.first -= first;
+      channel.last -= first;
+    }
+    return channels;
+  }
+  uint32_t Highest(size_t channel) const {
+    uint32_t level = 0;
+    std::memcpy(&level, static_cast<const char*>(kiln_design::Highest(top_)) + 4 * channel,
+                sizeof level);
+    return level;
   }
   uint64_t cycles() {
     const uint64_t low = ReadRegister(kCycles);
@@ -125,6 +166,13 @@ class Bench {
   void Edge() {
     KILN_AXI_SAMPLE_READ_ID(top_, memory, reads_);
     KILN_AXI_SAMPLE_WRITE_ID(top_, memory, writes_);
+    for (size_t i = 0; i < channels_.size(); ++i) {
+      const auto* bits = static_cast<const uint8_t*>(kiln_design::Pushed(top_));
+      if ((bits[i / 8] >> (i % 8) & 1) == 0) continue;
+      Channel& channel = channels_[i];
+      channel.last = static_cast<int64_t>(time_);
+      if (channel.words++ == 0) channel.first = channel.last;
+    }
     Clock();
   }
   void Clock() {
@@ -139,7 +187,8 @@ class Bench {
   kiln::testbench::AxiMemory memory_;
   kiln::testbench::AxiReadPort reads_;
   kiln::testbench::AxiWritePort writes_;
-  uint64_t time_ = 0, began_ = 0;
+  std::vector<Channel> channels_;  // cycles since the simulation began
+  uint64_t time_ = 0, began_ = 0, ended_ = 0;
   bool running_ = false;
 };
 
@@ -149,6 +198,8 @@ const char* const kHelp =
     "simulate --serve [options]\n"
     "  --sample FOLDER    runs the sample in it and compares its results\n"
     "  --run WORD,...     one run: address and number of beats of every stream\n"
+    "  --channels N,...   waits after it until so many words have entered each channel\n"
+    "  --folder DIR       the design's folder, with the contents of its memories\n"
     "  --latency CYCLES   of the memory, from an address to its first beat\n"
     "  --dram BYTES       a DRAM that moves so many bytes a cycle, instead of an ideal memory\n"
     "  --row-miss CYCLES  of the DRAM, more for a burst to another row\n"
@@ -161,18 +212,19 @@ const char* const kHelp =
 
 struct Arguments : kiln::testbench::SimulateOptions {
   bool serve = false;
-  std::vector<uint64_t> run;
+  std::vector<uint64_t> run, channels;
+  std::string folder;
 };
 
-// Returns the words of a run: numbers with commas between them.
-std::vector<uint64_t> WordsOf(const Option& option) {
+// Returns `count` numbers with commas between them.
+std::vector<uint64_t> NumbersOf(const Option& option, size_t count) {
   std::vector<uint64_t> words;
   std::istringstream parts(option.value);
   for (std::string part; std::getline(parts, part, ',');) {
     Option{option.name, part}.Take(words.emplace_back());
   }
-  if (words.size() != std::size(kiln_design::kProgram))
-    Fail(option.name + " takes an address and beats of every stream");
+  if (words.size() != count)
+    Fail(option.name + " takes " + std::to_string(count) + " numbers with commas between them");
   return words;
 }
 
@@ -192,7 +244,11 @@ Arguments Parse(int count, char** values) {
     if (i + 1 >= count) Fail(name + ": a value is missing; see --help");
     const Option option{name, values[++i]};
     if (name == "--run") {
-      a.run = WordsOf(option);
+      a.run = NumbersOf(option, std::size(kiln_design::kProgram));
+    } else if (name == "--channels") {
+      a.channels = NumbersOf(option, kiln_design::kChannels);
+    } else if (name == "--folder") {
+      a.folder = option.value;
     } else if (!a.Take(option)) {
       Fail(name + " " + option.value + " is no option; see --help");
     }
@@ -271,6 +327,17 @@ int RunMemory(const Arguments& arguments, Bench& bench, Wave& wave) {
   if (const int code = RunOnce(arguments, arguments.run, bench, wave, &totals); code != 0)
     return code;
   totals.Print();
+  if (!arguments.channels.empty()) {
+    if (!bench.WaitForWords(arguments.channels, arguments.limit)) {
+      std::fprintf(stderr, "simulate: the words of the channels do not come\n");
+      return 3;
+    }
+    const std::vector<Channel> channels = bench.Channels();
+    for (size_t i = 0; i < channels.size(); ++i) {
+      std::printf("channel %zu %" PRIu64 " %" PRIu32 " %" PRId64 " %" PRId64 "\n", i,
+                  channels[i].words, bench.Highest(i), channels[i].first, channels[i].last);
+    }
+  }
   kiln::testbench::WriteBytes(arguments.result, memory.data(), memory.size());
   return 0;
 }
@@ -305,9 +372,17 @@ int main(int count, char** values) {
   VerilatedContext context;
   kiln::testbench::BeginAtRandom(context, arguments.seed);
   context.traceEverOn(Wave::kRecords);
+  // The memories' files are opened when the model is constructed and first evaluated.
+  char working[4096];
+  if (getcwd(working, sizeof working) == nullptr) Fail("the working directory has no path");
+  if (!arguments.folder.empty() && chdir(arguments.folder.c_str()) != 0)
+    Fail(arguments.folder + ": is no folder");
   const auto top = std::make_unique<Top>(&context);
   // Nothing drives the registers that the machine itself may have.
   kiln_design::IdleMachine(*top);
+  top->clock = 0;
+  top->eval();
+  if (chdir(working) != 0) Fail("the working directory is gone");
   Wave wave(top.get());
   if (!arguments.wave.empty() && arguments.wave_whole) wave.RecordAll(arguments.wave);
   std::unique_ptr<Bench> bench;

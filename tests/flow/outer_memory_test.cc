@@ -153,15 +153,15 @@ TEST(OuterMemory, PortsKeepRequestsInFlightForIt) {
   const Status beyond =
       AdaptToMemory(*ParseOuterMemory("19.2GB/s,1ms"), kDefaultNode, &machine, &report);
   EXPECT_THAT(MessageOf(beyond), HasSubstr("memory_latency"));
-  auto pipelines = Machine("dataflow-small");
+  auto pipelines = *LoadAccelerator("tests/errors/files/weights-from-memory.yaml");
   EXPECT_THAT(
       MessageOf(AdaptToMemory(*ParseOuterMemory("1GB/s,1ns"), kDefaultNode, &pipelines, &report)),
-      HasSubstr("has no memory behind its ports"));
+      HasSubstr("cannot be put behind a memory"));
 }
 
 // The readers and writers of stream machines stay as they are at any latency.
 TEST(OuterMemory, StreamsAreReadFromIt) {
-  for (const char* name : {"se-4", "binary-small"}) {
+  for (const char* name : {"se-4", "binary-small", "dataflow-small"}) {
     auto machine = Machine(name);
     ASSERT_TRUE(machine->SimulatesMemory());
     const std::string before = machine->Describe();

@@ -52,8 +52,10 @@ struct StreamSample {
 // `split` above 0 the last byte of a beat of the one stream out is the number of its stream, of
 // `split`, and the beats of each of them are stored apart (kiln_stream_split). The project has a
 // guide if `project` has one. Its design has no buses but streams and at most one AXI4-Lite slave,
-// which becomes the bus `machine`.
-void AddSoc(const StreamSample& sample, int split, RtlProject* project);
+// which becomes the bus `machine`. With `observed`, the signals that testbenches of the machine
+// observe are ports of its top, too: `pushed`, a bit for each channel between stages, and
+// `highest`, 32 bits for each; the testbench then says when words enter channels.
+void AddSoc(const StreamSample& sample, int split, RtlProject* project, bool observed = false);
 
 }  // namespace kiln::hardware
 

@@ -197,6 +197,10 @@ class Accelerator {
   // Returns whether the cycle level simulates a memory of any latency and a DRAM of
   // RtlOptions::dram_bytes_per_cycle and dram_row_miss, with the rtl level's cycles.
   virtual bool SimulatesMemory() const { return false; }
+  // Returns the cycles between images that follow one another in one run, behind the memory of
+  // `rtl`; 0 if images do not follow one another in a run. For machines with SimulatesMemory.
+  // Errors: those of the cycle level.
+  virtual StatusOr<int64_t> IntervalBehind(const Program& program, const RtlOptions& rtl) const;
   // Returns the same design point with a MostMemoryLatency of `cycles`: its ports keep more or
   // fewer requests in flight. Errors: the machine has no memory; a latency that its keys do not
   // allow.

@@ -44,6 +44,12 @@ std::optional<hardware::AxiTiming> StreamMemoryOf(const RtlOptions& options) {
   return MemoryTimingOf(options, hardware::kSocLatency);
 }
 
+std::vector<std::string> StreamMemoryArguments(const RtlOptions& options) {
+  RtlOptions named = options;
+  named.memory_latency = StreamMemoryOf(options)->latency;
+  return MemoryArguments(named, options.seed);
+}
+
 StatusOr<std::unique_ptr<StreamSimulation>> StreamSimulation::Build(const RtlOptions& options,
                                                                     hardware::RtlProject project,
                                                                     int split, bool trace) {
@@ -151,9 +157,7 @@ StatusOr<StreamSimulation::Result> StreamSimulation::RunBehindMemory(
                                         after.string(),
                                         "--run",
                                         fmt::format("{}", fmt::join(words, ","))};
-  RtlOptions named = options;
-  named.memory_latency = StreamMemoryOf(options)->latency;
-  for (std::string& argument : MemoryArguments(named, options.seed))
+  for (std::string& argument : StreamMemoryArguments(options))
     arguments.push_back(std::move(argument));
   wave.AppendTo(&arguments);
   KILN_RETURN_IF_ERROR(RunProgram(arguments, log));

@@ -36,6 +36,10 @@ void SetStreamTop(std::string_view module, const std::vector<hardware::RtlParame
 // name none, and the streams begin and end outside of the machine.
 std::optional<hardware::AxiTiming> StreamMemoryOf(const RtlOptions& options);
 
+// Returns the arguments of the simulation of a machine behind memory for these options, which name
+// a memory.
+std::vector<std::string> StreamMemoryArguments(const RtlOptions& options);
+
 // A built simulation of a stream machine.
 class StreamSimulation {
  public:
