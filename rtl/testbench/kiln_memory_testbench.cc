@@ -5,18 +5,27 @@
 // the number of beats of every stream. It prints the cycles and counters of all runs together, and
 // PASS or the first difference.
 //
+// With --run it performs one run on the bytes of a file as the memory, writes the memory to another
+// file, and prints the cycles and counters. With --channels it also prints when words entered the
+// channels of the machine, a line `channel C W H F L` for each: words, the highest level, and the
+// cycles of the first and the last word. Cycle 0 is the first one that CYCLES counts.
+//
 // With --serve it is a session (kiln_simulate_session.h) whose runs take the same words.
 //
 // The exit code is 0 if everything is as the sample expects, 1 after an error of the machine or a
 // difference, 2 for bad arguments or files, 3 if a run did not end in time.
+#include <unistd.h>
 #include <verilated.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +47,12 @@ using Top = Vkiln_memory_accelerator;
 using Wave = kiln::testbench::Wave<Top>;
 
 constexpr uint32_t kControl = 0x008, kError = 0x010, kErrorStream = 0x014, kCycles = 0x018;
+
+// Words that entered a channel of the machine, and when the first and the last one did.
+struct Channel {
+  uint64_t words = 0;
+  int64_t first = -1, last = -1;
+};
 
 // The machine and its memory.
 class Bench {
@@ -82,6 +97,7 @@ class Bench {
           return false;
       }
     }
+    channels_.assign(kiln_design::kChannels, {});
     WriteRegister(kControl, 1);
     began_ = time_;
     running_ = true;
@@ -90,7 +106,36 @@ class Bench {
       Cycle();
     }
     running_ = false;
+    ended_ = time_;
     return true;
+  }
+  // Waits until so many words have entered each channel, for at most `limit` cycles. Returns
+  // whether they have.
+  bool WaitForWords(const std::vector<uint64_t>& words, uint64_t limit) {
+    const auto entered = [](const Channel& channel, uint64_t count) {
+      return channel.words >= count;
+    };
+    for (; !std::ranges::equal(channels_, words, entered); Cycle()) {
+      if (limit-- == 0) return false;
+    }
+    return true;
+  }
+  // Returns what entered each channel. The cycles count from the first one of the run.
+  std::vector<Channel> Channels() {
+    // The interrupt rises two cycles after the last one of the run.
+    const auto first = static_cast<int64_t>(ended_ - cycles() - 1);
+    std::vector<Channel> channels = channels_;
+    for (Channel& channel : channels) {
+      channel.first -= first;
+      channel.last -= first;
+    }
+    return channels;
+  }
+  uint32_t Highest(size_t channel) const {
+    uint32_t level = 0;
+    std::memcpy(&level, static_cast<const char*>(kiln_design::Highest(top_)) + 4 * channel,
+                sizeof level);
+    return level;
   }
   uint64_t cycles() {
     const uint64_t low = ReadRegister(kCycles);
@@ -121,6 +166,13 @@ class Bench {
   void Edge() {
     KILN_AXI_SAMPLE_READ_ID(top_, memory, reads_);
     KILN_AXI_SAMPLE_WRITE_ID(top_, memory, writes_);
+    for (size_t i = 0; i < channels_.size(); ++i) {
+      const auto* bits = static_cast<const uint8_t*>(kiln_design::Pushed(top_));
+      if ((bits[i / 8] >> (i % 8) & 1) == 0) continue;
+      Channel& channel = channels_[i];
+      channel.last = static_cast<int64_t>(time_);
+      if (channel.words++ == 0) channel.first = channel.last;
+    }
     Clock();
   }
   void Clock() {
@@ -135,14 +187,19 @@ class Bench {
   kiln::testbench::AxiMemory memory_;
   kiln::testbench::AxiReadPort reads_;
   kiln::testbench::AxiWritePort writes_;
-  uint64_t time_ = 0, began_ = 0;
+  std::vector<Channel> channels_;  // cycles since the simulation began
+  uint64_t time_ = 0, began_ = 0, ended_ = 0;
   bool running_ = false;
 };
 
 const char* const kHelp =
     "simulate --sample FOLDER [options]\n"
+    "simulate --memory IN --run WORD,... --result OUT [options]\n"
     "simulate --serve [options]\n"
     "  --sample FOLDER    runs the sample in it and compares its results\n"
+    "  --run WORD,...     one run: address and number of beats of every stream\n"
+    "  --channels N,...   waits after it until so many words have entered each channel\n"
+    "  --folder DIR       the design's folder, with the contents of its memories\n"
     "  --latency CYCLES   of the memory, from an address to its first beat\n"
     "  --dram BYTES       a DRAM that moves so many bytes a cycle, instead of an ideal memory\n"
     "  --row-miss CYCLES  of the DRAM, more for a burst to another row\n"
@@ -155,7 +212,21 @@ const char* const kHelp =
 
 struct Arguments : kiln::testbench::SimulateOptions {
   bool serve = false;
+  std::vector<uint64_t> run, channels;
+  std::string folder;
 };
+
+// Returns `count` numbers with commas between them.
+std::vector<uint64_t> NumbersOf(const Option& option, size_t count) {
+  std::vector<uint64_t> words;
+  std::istringstream parts(option.value);
+  for (std::string part; std::getline(parts, part, ',');) {
+    Option{option.name, part}.Take(words.emplace_back());
+  }
+  if (words.size() != count)
+    Fail(option.name + " takes " + std::to_string(count) + " numbers with commas between them");
+  return words;
+}
 
 Arguments Parse(int count, char** values) {
   Arguments a;
@@ -172,50 +243,103 @@ Arguments Parse(int count, char** values) {
     }
     if (i + 1 >= count) Fail(name + ": a value is missing; see --help");
     const Option option{name, values[++i]};
-    if (!a.Take(option)) Fail(name + " " + option.value + " is no option; see --help");
+    if (name == "--run") {
+      a.run = NumbersOf(option, std::size(kiln_design::kProgram));
+    } else if (name == "--channels") {
+      a.channels = NumbersOf(option, kiln_design::kChannels);
+    } else if (name == "--folder") {
+      a.folder = option.value;
+    } else if (!a.Take(option)) {
+      Fail(name + " " + option.value + " is no option; see --help");
+    }
   }
-  if (!a.serve && a.sample.empty()) Fail("--sample is missing; see --help");
+  if (!a.run.empty() && (a.memory.empty() || a.result.empty()))
+    Fail("--run needs --memory and --result; see --help");
+  if (!a.serve && a.run.empty() && a.sample.empty()) Fail("--sample is missing; see --help");
   return a;
+}
+
+// What runs took together.
+struct Totals {
+  uint64_t cycles = 0;
+  std::vector<uint64_t> counters = std::vector<uint64_t>(std::size(kiln_design::kCounters), 0);
+
+  void Print() const {
+    std::printf("cycles %" PRIu64 "\n", cycles);
+    for (size_t i = 0; i < counters.size(); ++i)
+      std::printf("counter %s %" PRIu64 "\n", kiln_design::kCounters[i].name, counters[i]);
+  }
+};
+
+// Makes the memory large enough for what a run of these words reads and stores.
+void MakeRoom(const std::vector<uint64_t>& words, std::vector<uint8_t>& memory) {
+  for (size_t i = 0; i + 1 < words.size(); i += 2) {
+    const uint64_t end = words[i] + words[i + 1] * kiln_design::kMostBeatBytes;
+    if (end > memory.size()) memory.resize((end + 4095) / 4096 * 4096, 0);
+  }
+}
+
+// Performs a run and adds what it took. Returns the exit code, and says what failed.
+int RunOnce(const Arguments& arguments, const std::vector<uint64_t>& words, Bench& bench,
+            Wave& wave, Totals* totals) {
+  if (!arguments.wave.empty() && !arguments.wave_whole)
+    wave.Record(arguments.wave, arguments.wave_from, arguments.wave_to);
+  if (!bench.Run(words, arguments.limit)) {
+    std::fprintf(stderr, "simulate: the run did not end in %" PRIu64 " cycles\n", arguments.limit);
+    return 3;
+  }
+  if (const uint32_t error = bench.ReadRegister(kError); error != 0) {
+    std::printf("error %u of stream %u\nFAIL\n", error, bench.ReadRegister(kErrorStream));
+    return 1;
+  }
+  totals->cycles += bench.cycles();
+  const std::vector<uint64_t> values = bench.counters();
+  for (size_t i = 0; i < values.size(); ++i) totals->counters[i] += values[i];
+  return 0;
 }
 
 int RunSample(const Arguments& arguments, Bench& bench, Wave& wave) {
   using Kind = kiln::testbench::SampleStep::Kind;
   kiln::testbench::Sample sample(arguments.sample);
   std::vector<uint8_t>& memory = bench.memory().bytes();
-  // What the run stores needs memory, too.
   for (const kiln::testbench::SampleStep& step : sample.steps()) {
-    for (size_t i = 0; step.kind == Kind::kRun && i + 1 < step.words.size(); i += 2) {
-      const uint64_t end = step.words[i] + step.words[i + 1] * kiln_design::kMostBeatBytes;
-      if (end > memory.size()) memory.resize((end + 4095) / 4096 * 4096, 0);
-    }
+    if (step.kind == Kind::kRun) MakeRoom(step.words, memory);
   }
-  uint64_t cycles = 0;
-  std::vector<uint64_t> counters(std::size(kiln_design::kCounters), 0);
+  Totals totals;
   for (const kiln::testbench::SampleStep& step : sample.steps()) {
     if (step.kind == Kind::kWrite) sample.Write(step, memory);
     if (step.kind == Kind::kExpect && !sample.Compare(step, memory)) break;
     if (step.kind != Kind::kRun) continue;
     if (step.words.size() != std::size(kiln_design::kProgram))
       Fail(arguments.sample + "/steps.txt: a run takes an address and beats of every stream");
-    if (!arguments.wave.empty() && !arguments.wave_whole)
-      wave.Record(arguments.wave, arguments.wave_from, arguments.wave_to);
-    if (!bench.Run(step.words, arguments.limit)) {
-      std::fprintf(stderr, "simulate: the run did not end in %" PRIu64 " cycles\n",
-                   arguments.limit);
+    if (const int code = RunOnce(arguments, step.words, bench, wave, &totals); code != 0)
+      return code;
+  }
+  totals.Print();
+  return sample.Conclude();
+}
+
+int RunMemory(const Arguments& arguments, Bench& bench, Wave& wave) {
+  std::vector<uint8_t>& memory = bench.memory().bytes();
+  memory = kiln::testbench::ReadBytes(arguments.memory);
+  MakeRoom(arguments.run, memory);
+  Totals totals;
+  if (const int code = RunOnce(arguments, arguments.run, bench, wave, &totals); code != 0)
+    return code;
+  totals.Print();
+  if (!arguments.channels.empty()) {
+    if (!bench.WaitForWords(arguments.channels, arguments.limit)) {
+      std::fprintf(stderr, "simulate: the words of the channels do not come\n");
       return 3;
     }
-    if (const uint32_t error = bench.ReadRegister(kError); error != 0) {
-      std::printf("error %u of stream %u\nFAIL\n", error, bench.ReadRegister(kErrorStream));
-      return 1;
+    const std::vector<Channel> channels = bench.Channels();
+    for (size_t i = 0; i < channels.size(); ++i) {
+      std::printf("channel %zu %" PRIu64 " %" PRIu32 " %" PRId64 " %" PRId64 "\n", i,
+                  channels[i].words, bench.Highest(i), channels[i].first, channels[i].last);
     }
-    cycles += bench.cycles();
-    const std::vector<uint64_t> values = bench.counters();
-    for (size_t i = 0; i < counters.size(); ++i) counters[i] += values[i];
   }
-  std::printf("cycles %" PRIu64 "\n", cycles);
-  for (size_t i = 0; i < counters.size(); ++i)
-    std::printf("counter %s %" PRIu64 "\n", kiln_design::kCounters[i].name, counters[i]);
-  return sample.Conclude();
+  kiln::testbench::WriteBytes(arguments.result, memory.data(), memory.size());
+  return 0;
 }
 
 int Serve(Bench& bench, Wave& wave) {
@@ -248,9 +372,17 @@ int main(int count, char** values) {
   VerilatedContext context;
   kiln::testbench::BeginAtRandom(context, arguments.seed);
   context.traceEverOn(Wave::kRecords);
+  // The memories' files are opened when the model is constructed and first evaluated.
+  char working[4096];
+  if (getcwd(working, sizeof working) == nullptr) Fail("the working directory has no path");
+  if (!arguments.folder.empty() && chdir(arguments.folder.c_str()) != 0)
+    Fail(arguments.folder + ": is no folder");
   const auto top = std::make_unique<Top>(&context);
   // Nothing drives the registers that the machine itself may have.
   kiln_design::IdleMachine(*top);
+  top->clock = 0;
+  top->eval();
+  if (chdir(working) != 0) Fail("the working directory is gone");
   Wave wave(top.get());
   if (!arguments.wave.empty() && arguments.wave_whole) wave.RecordAll(arguments.wave);
   std::unique_ptr<Bench> bench;
@@ -259,7 +391,9 @@ int main(int count, char** values) {
   };
   bench = std::make_unique<Bench>(top.get(), arguments.timing, arguments.seed,
                                   Wave::kRecords ? dump : Bench::Dump());
-  const int code = arguments.serve ? Serve(*bench, wave) : RunSample(arguments, *bench, wave);
+  const int code = arguments.serve         ? Serve(*bench, wave)
+                   : arguments.run.empty() ? RunSample(arguments, *bench, wave)
+                                           : RunMemory(arguments, *bench, wave);
   top->final();
   wave.Close();
   return code;

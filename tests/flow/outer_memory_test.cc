@@ -153,10 +153,29 @@ TEST(OuterMemory, PortsKeepRequestsInFlightForIt) {
   const Status beyond =
       AdaptToMemory(*ParseOuterMemory("19.2GB/s,1ms"), kDefaultNode, &machine, &report);
   EXPECT_THAT(MessageOf(beyond), HasSubstr("memory_latency"));
-  auto streams = Machine("se-4");
+  auto pipelines = *LoadAccelerator("tests/errors/files/weights-from-memory.yaml");
   EXPECT_THAT(
-      MessageOf(AdaptToMemory(*ParseOuterMemory("1GB/s,1ns"), kDefaultNode, &streams, &report)),
-      HasSubstr("has no memory behind its ports"));
+      MessageOf(AdaptToMemory(*ParseOuterMemory("1GB/s,1ns"), kDefaultNode, &pipelines, &report)),
+      HasSubstr("cannot be put behind a memory"));
+}
+
+// The readers and writers of stream machines stay as they are at any latency.
+TEST(OuterMemory, StreamsAreReadFromIt) {
+  for (const char* name : {"se-4", "binary-small", "dataflow-small"}) {
+    auto machine = Machine(name);
+    ASSERT_TRUE(machine->SimulatesMemory());
+    const std::string before = machine->Describe();
+    RunReport report;
+    ASSERT_EQ(AdaptToMemory(*ParseOuterMemory("1GB/s,1ms"), kDefaultNode, &machine, &report),
+              OkStatus());
+    EXPECT_EQ(machine->Describe(), before);
+    EXPECT_TRUE(report.notes.empty());
+    RtlOptions open, stalling;
+    open.dram_bytes_per_cycle = 1;
+    stalling.stall_probability = 0.5;
+    EXPECT_EQ(machine->UntimedReason(open), "");
+    EXPECT_NE(machine->UntimedReason(stalling), "");
+  }
 }
 
 }  // namespace

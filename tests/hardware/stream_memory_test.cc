@@ -48,6 +48,21 @@ TEST(StreamMemory, EveryStreamHasItsRegisters) {
   EXPECT_EQ(map.counters[5].address, 0x414);
 }
 
+// What testbenches observe of the machine is a port of the top only for simulations that ask.
+TEST(StreamMemory, ShowsTheChannelsOfTheMachineIfAsked) {
+  for (const bool observed : {false, true}) {
+    RtlProject project = MachineWithStreams();
+    project.description->observed = {{true, 5, "pushed"}, {true, 160, "highest"}};
+    AddSoc({}, 0, &project, observed);
+    EXPECT_THAT(project.soc->top_text, HasSubstr(observed ? ".pushed(pushed)" : ".pushed()"));
+    EXPECT_EQ(project.soc->description->observed.size(), observed ? 2u : 0u);
+    const auto header = std::ranges::find(project.soc->others, "design.h",
+                                          &std::pair<std::string, std::string>::first);
+    ASSERT_NE(header, project.soc->others.end());
+    EXPECT_THAT(header->second, HasSubstr(observed ? "kChannels = 5;" : "kChannels = 0;"));
+  }
+}
+
 TEST(StreamMemory, StreamsLieOneAfterTheOtherInMemory) {
   RtlProject project = MachineWithStreams();
   StreamSample sample;

@@ -16,6 +16,7 @@
 #include "kiln/quantise/post_training.h"
 #include "kiln/quantise/quantise.h"
 #include "kiln/quantise/recipe_names.h"
+#include "kiln/report/performance.h"
 #include "kiln/report/text.h"
 #include "kiln/support/resources.h"
 #include "kiln/targets/registry.h"
@@ -427,6 +428,12 @@ StatusOr<RunReport> RunFlow(const FlowOptions& options, const FlowProgress& prog
   if (options.memory.has_value()) {
     KILN_RETURN_IF_ERROR(ApplyMemory(*options.memory, *compiled.accelerator, evaluate.level,
                                      &compiled.report, &evaluate.memory));
+    if (compiled.report.interval_cycles > 0) {
+      KILN_ASSIGN_OR_RETURN(const int64_t interval, compiled.accelerator->IntervalBehind(
+                                                        *compiled.program, evaluate.memory));
+      // Parts of a machine that work on different images share the memory.
+      compiled.report.interval_cycles = std::max(interval, MemoryCycles(compiled.report));
+    }
   }
   KILN_RETURN_IF_ERROR(Evaluate(compiled.network, compiled.accelerator.get(),
                                 compiled.program.get(), compiled.images, evaluate, progress,

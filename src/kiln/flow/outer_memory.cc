@@ -107,11 +107,10 @@ Status AdaptToMemory(const OuterMemory& memory, int node_nm,
                      std::unique_ptr<Accelerator>* accelerator, RunReport* report) {
   const Accelerator& given = **accelerator;
   const uint64_t most = given.MostMemoryLatency();
+  if (most == 0 && given.SimulatesMemory()) return OkStatus();
   if (most == 0) {
     return UnsupportedAt("", given.name(),
-                         fmt::format("the {} family has no memory behind its ports, so that "
-                                     "--memory says nothing about it",
-                                     given.family()),
+                         "the streams of this design point cannot be put behind a memory",
                          "leave --memory out");
   }
   KILN_ASSIGN_OR_RETURN(const double mhz, ClockOf(given, node_nm));

@@ -31,7 +31,8 @@ StatusOr<OuterMemory> ParseOuterMemory(std::string_view text);
 RunReport::Memory MemoryAtClock(const OuterMemory& memory, double mhz);
 
 // Replaces the accelerator by one whose ports have requests in flight for the memory's latency
-// (Accelerator::WithMemoryLatency) if its own do not suffice, and notes that in the report.
+// (Accelerator::WithMemoryLatency) if its own do not suffice, and notes that in the report. The
+// ports of a stream machine stay as they are: its cycle level simulates any latency.
 //   errors  the machine has no memory; its clock is not known; a latency that its keys do not allow
 Status AdaptToMemory(const OuterMemory& memory, int node_nm,
                      std::unique_ptr<Accelerator>* accelerator, RunReport* report);

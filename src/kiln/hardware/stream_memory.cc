@@ -20,7 +20,7 @@ namespace kiln::hardware {
 namespace {
 
 constexpr char kTopName[] = "kiln_memory_accelerator";
-constexpr int kSocPortBytes = 16, kSocAddressBits = 40;
+constexpr int kSocAddressBits = 40;
 constexpr uint32_t kFirstPlace = 0x100, kPlaceStride = 16, kFirstStreamCounter = 0x400,
                    kCounterStride = 8;
 
@@ -83,7 +83,7 @@ std::vector<std::string> NamesOf(const std::vector<SocStream>& streams) {
   return names;
 }
 
-TopModule SocTop(const RtlProject& machine, const SocStreams& streams, int split) {
+TopModule SocTop(const RtlProject& machine, const SocStreams& streams, int split, bool observed) {
   TopModule top;
   top.name = kTopName;
   top.comment =
@@ -148,9 +148,14 @@ TopModule SocTop(const RtlProject& machine, const SocStreams& streams, int split
       inner.connections.emplace_back(fmt::format("{}_{}", slave.name, signal.name),
                                      fmt::format("machine_{}", signal.name));
   }
-  for (const auto* const list : {&machine.description->ports, &machine.description->observed}) {
-    for (const Signal& signal : *list) inner.connections.emplace_back(signal.name, "");
+  for (const Signal& signal : machine.description->ports)
+    inner.connections.emplace_back(signal.name, "");
+  if (observed) {
+    top.observed_comment = machine.description->observed_comment;
+    top.observed = machine.description->observed;
   }
+  for (const Signal& signal : machine.description->observed)
+    inner.connections.emplace_back(signal.name, observed ? signal.name : "");
   top.instances.push_back(std::move(inner));
 
   std::vector<std::string> beats;
@@ -178,19 +183,19 @@ struct SampleLayout {
 };
 
 SampleLayout LayOut(const StreamSample& sample, const SocStreams& streams) {
-  SampleLayout layout;
-  const auto place = [&](const SocStream& stream, uint64_t beats, std::vector<uint64_t>* to) {
-    to->push_back(layout.bytes);
-    layout.words.insert(layout.words.end(), {layout.bytes, beats});
-    layout.bytes += AlignUp(std::max<uint64_t>(beats * static_cast<uint64_t>(stream.bytes), 1),
-                            kStreamAlignment);
-  };
+  std::vector<StreamPlace> places;
   for (size_t i = 0; i < streams.in.size(); ++i) {
-    const auto bytes = static_cast<uint64_t>(streams.in[i].bytes);
-    place(streams.in[i], sample.run.InputOf(i).size() / bytes, &layout.in);
+    const int bytes = streams.in[i].bytes;
+    places.push_back({sample.run.InputOf(i).size() / static_cast<size_t>(bytes), bytes});
   }
   for (size_t i = 0; i < streams.out.size(); ++i)
-    place(streams.out[i], i < sample.beats.size() ? sample.beats[i] : 0, &layout.out);
+    places.push_back({i < sample.beats.size() ? sample.beats[i] : 0, streams.out[i].bytes});
+  SampleLayout layout;
+  layout.bytes = PlaceStreams(&places);
+  for (size_t i = 0; i < places.size(); ++i) {
+    (i < streams.in.size() ? layout.in : layout.out).push_back(places[i].address);
+    layout.words.insert(layout.words.end(), {places[i].address, places[i].beats});
+  }
   return layout;
 }
 
@@ -262,6 +267,16 @@ DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
 
 }  // namespace
 
+uint64_t PlaceStreams(std::vector<StreamPlace>* streams) {
+  uint64_t end = 0;
+  for (StreamPlace& stream : *streams) {
+    stream.address = end;
+    const uint64_t bytes = stream.beats * static_cast<uint64_t>(stream.beat_bytes);
+    end += AlignUp(std::max<uint64_t>(bytes, 1), kStreamAlignment);
+  }
+  return end;
+}
+
 RegisterMap StreamRegisters(std::span<const std::string> in, std::span<const std::string> out) {
   const bool yes = true, no = false;
   RegisterMap map;
@@ -329,12 +344,12 @@ RegisterMap StreamRegisters(std::span<const std::string> in, std::span<const std
   return map;
 }
 
-void AddSoc(const StreamSample& sample, int split, RtlProject* project) {
+void AddSoc(const StreamSample& sample, int split, RtlProject* project, bool observed) {
   const SocStreams streams = StreamsOf(*project, split);
   RtlProject soc;
   soc.modules = project->modules;
   soc.modules.emplace_back(project->top, project->top_text);
-  SetTop(SocTop(*project, streams, split), &soc);
+  SetTop(SocTop(*project, streams, split, observed), &soc);
   soc.testbench = {"kiln_memory_testbench.cc", "kiln_axi_lite.h",         "kiln_axi_memory.h",
                    "kiln_memory_timing.h",     "kiln_simulate_options.h", "kiln_simulate_sample.h",
                    "kiln_simulate_session.h",  "kiln_simulate_wave.h"};
@@ -357,21 +372,31 @@ void AddSoc(const StreamSample& sample, int split, RtlProject* project) {
       if (!signal.output) idle += fmt::format("  top.machine_{} = 0;\n", signal.name);
     }
   }
+  const std::vector<Signal>& shown = project->description->observed;
+  const auto pushed = std::ranges::find(shown, "pushed", &Signal::name);
+  const bool channels = observed && pushed != shown.end();
+  const std::string watched = fmt::format(
+      "constexpr unsigned kChannels = {};\n"
+      "template <typename Top>\nconst void* Pushed(const Top& top) {{\n  return {};\n}}\n"
+      "template <typename Top>\nconst void* Highest(const Top& top) {{\n  return {};\n}}\n",
+      channels ? pushed->bits : 0, channels ? "&top.pushed" : "static_cast<void>(top), nullptr",
+      channels ? "&top.highest" : "static_cast<void>(top), nullptr");
   soc.others.emplace_back(
       "design.h",
       fmt::format("// Of the machine behind memory, for the testbench: its port, the widest beat "
                   "of its streams,\n// the registers of a run (address, words), its counters "
-                  "(name, address), and the inputs\n// of the machine's own registers.\n"
+                  "(name, address), the inputs\n// of the machine's own registers, and what it "
+                  "shows of its channels.\n"
                   "#include <cstdint>\n\n"
                   "namespace kiln_design {{\n\nconstexpr unsigned kPortBytes = {}, "
                   "kMostBeatBytes = {};\n"
                   "constexpr struct {{\n  uint32_t address, words;\n}} kProgram[] = {{\n    {}}};\n"
                   "constexpr struct {{\n  const char* name;\n  uint32_t address;\n}} kCounters[] = "
                   "{{\n    {}}};\n"
-                  "template <typename Top>\nvoid IdleMachine(Top& top) {{\n  (void)top;\n{}}}\n\n"
-                  "}}  // namespace kiln_design\n",
+                  "template <typename Top>\nvoid IdleMachine(Top& top) {{\n  (void)top;\n{}}}\n{}"
+                  "\n}}  // namespace kiln_design\n",
                   kSocPortBytes, most_bytes, fmt::join(addresses, ",\n    "),
-                  fmt::join(counters, ",\n    "), idle));
+                  fmt::join(counters, ",\n    "), idle, watched));
   const SampleLayout layout = LayOut(sample, streams);
   SampleRun run;
   if (!sample.run.empty()) run = InMemory(sample.run, layout);

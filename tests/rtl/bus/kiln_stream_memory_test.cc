@@ -1,12 +1,14 @@
 // Runs kiln_stream_memory as software does, with two streams in and two out, of beats of different
 // widths: the beats of runs at any address, with stalls on every channel and stream and behind a
-// DRAM, against a byte array; the counters against the handshakes; errors of the bus; and the rate.
-// Also tests kiln_stream_split.
+// DRAM, against a byte array; the counters against the handshakes; errors of the bus; the rate; and
+// the cycles of everything that it offers against its model in C++. Also tests kiln_stream_split.
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "Vstream_memory.h"
 #include "Vstream_split.h"
+#include "kiln/hardware/stream_memory_model.h"
 #include "rtl/testbench/kiln_axi_lite.h"
 #include "rtl/testbench/kiln_axi_memory.h"
 #include "tests/rtl/support.h"
@@ -76,6 +78,7 @@ class Machine {
       Write(0x104 + 16 * s, static_cast<uint32_t>(places[s].address >> 32));
       Write(0x108 + 16 * s, places[s].beats);
     }
+    signals_.clear();
     Write(kControl, 1);
     offers_ = true;  // only now, since the counters hold what happens within the run
     for (uint64_t cycle = 0; !model_->irq; ++cycle) {
@@ -87,8 +90,33 @@ class Machine {
       Edge();
     }
     offers_ = false;
+    signals_of_run_ = signals_;
     for (size_t s = 0; s < kStreams; ++s) EXPECT_EQ(moved_[s], places[s].beats) << "stream " << s;
     return Read(kCycles);
+  }
+  // Compares the only run of this machine, which took `cycles` cycles, with its model: what is
+  // offered and taken on the machine's side in every cycle, and its end.
+  void ExpectModel(uint64_t cycles) {
+    std::vector<hardware::StreamPlace> places;
+    for (size_t s = 0; s < kStreams; ++s)
+      places.push_back({places_[s].beats, static_cast<int>(kBeatBytes[s]), places_[s].address});
+    const std::span streams(places);
+    hardware::StreamMemoryModel model(memory_.timing(), streams.first(kIn), streams.subspan(kIn),
+                                      kDataBytes);
+    // The interrupt rises two cycles after the last cycle of the run.
+    ASSERT_GE(signals_of_run_.size(), cycles + 1);
+    const std::span run = std::span(signals_of_run_).last(cycles + 1).first(cycles);
+    for (uint64_t cycle = 0; cycle < cycles; ++cycle) {
+      const Signals& is = run[cycle];
+      ASSERT_TRUE(model.busy()) << "cycle " << cycle << " of " << cycles;
+      for (size_t s = 0; s < kIn; ++s)
+        ASSERT_EQ(model.offers(s), (is.to_valid >> s & 1) != 0) << s << ", cycle " << cycle;
+      for (size_t s = 0; s < kStreams - kIn; ++s)
+        ASSERT_EQ(model.takes(s), (is.from_ready >> s & 1) != 0) << s << ", cycle " << cycle;
+      model.Clock(is.to_ready, is.from_valid);
+    }
+    EXPECT_FALSE(model.busy());
+    EXPECT_EQ(model.cycles(), static_cast<int64_t>(cycles));
   }
   void ExpectMemory() { EXPECT_TRUE(memory_.bytes() == expected_); }
   // Compares the counters of the last run with its handshakes.
@@ -120,6 +148,8 @@ class Machine {
   // Ends the cycle, and decides what the machine takes and offers in the next one.
   void Edge() {
     const std::vector<uint8_t> to = GetBytes(model_->to_tdata, kFirstByte[kIn - 1] + 3);
+    signals_.push_back(
+        {model_->to_tvalid, model_->to_tready, model_->from_tvalid, model_->from_tready});
     for (size_t s = 0; s < kStreams; ++s) {
       const bool in = s < kIn;
       const size_t bit = in ? s : s - kIn;
@@ -154,6 +184,11 @@ class Machine {
     }
   }
 
+  // The handshakes of a cycle, a bit for each stream.
+  struct Signals {
+    uint64_t to_valid, to_ready, from_valid, from_ready;
+  };
+
   AxiMemory memory_;
   AxiReadPort reads_;
   AxiWritePort writes_;
@@ -166,6 +201,7 @@ class Machine {
   std::array<bool, kStreams> chosen_{};                 // ready, or with a beat on offer
   std::array<std::vector<uint8_t>, kStreams> beats_{};  // on offer
   std::array<uint64_t, kStreams> moved_{}, stalled_{};
+  std::vector<Signals> signals_, signals_of_run_;  // since its start was written
 };
 
 // Places of a run at any address of each stream's region, of no beats or many.
@@ -206,6 +242,23 @@ TEST(StreamMemory, RunsBehindADram) {
   timing.bytes_per_cycle = 8;
   timing.row_miss = 30;
   Exercise(timing, 0.2, 4);
+}
+
+// Behind ideal memories and DRAMs of any speed, in front of machines that stall or do not.
+TEST(StreamMemory, HasTheCyclesOfItsModel) {
+  Random random(7);
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    AxiTiming timing;
+    timing.latency = 1 + random.Below(seed % 5 == 0 ? 400 : 40);
+    if (seed % 3 != 0) {
+      timing.bytes_per_cycle = (0.2 + random.Uniform()) * (seed % 2 == 0 ? 20 : 2);
+      timing.row_miss = random.Below(60);
+    }
+    Machine machine(timing, seed % 4 == 0 ? 0 : random.Uniform() * 0.9, seed);
+    const Places places = RandomPlaces(random);
+    machine.ExpectModel(machine.Run(places));
+    if (testing::Test::HasFatalFailure()) FAIL() << "seed " << seed;
+  }
 }
 
 // A beat of 8 bytes per cycle goes in, as 64 bytes take at most five beats of the bus. Parts of 48

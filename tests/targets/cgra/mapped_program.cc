@@ -185,6 +185,21 @@ StatusOr<int64_t> CompareLevels(const MappedProgram& made) {
                                          timed.trace.cycles, closed));
 }
 
+namespace {
+
+// Returns the cycles of the cycle level behind the memory of the options.
+StatusOr<int64_t> CyclesBehind(const MappedProgram& made, const RtlOptions& options) {
+  CycleOptions behind;
+  behind.memory = StreamMemoryOf(options);
+  behind.beats_out = made.beats();
+  KILN_ASSIGN_OR_RETURN(const CycleResult timed,
+                        CycleMachine(made.program.config).Run(made.stream, behind));
+  if (timed.bytes == made.results) return timed.trace.cycles;
+  return absl::InternalError("behind memory, the cycle level gives other results than the graph");
+}
+
+}  // namespace
+
 StatusOr<int64_t> CompareHardware(const MappedProgram& made, const RtlMachine& machine,
                                   const RtlOptions& options, int64_t cycles) {
   KILN_ASSIGN_OR_RETURN(const RtlMachine::Result simulated,
@@ -192,6 +207,9 @@ StatusOr<int64_t> CompareHardware(const MappedProgram& made, const RtlMachine& m
   if (4 * simulated.data.size() != made.results.size() ||
       std::memcmp(simulated.data.data(), made.results.data(), made.results.size()) != 0) {
     return absl::InternalError("the hardware gives other results than the graph");
+  }
+  if (StreamMemoryOf(options).has_value()) {
+    KILN_ASSIGN_OR_RETURN(cycles, CyclesBehind(made, options));
   }
   if (options.stall_probability > 0 || simulated.trace.cycles == cycles) {
     return simulated.trace.cycles;

@@ -52,7 +52,7 @@ StatusOr<int64_t> CompareLevels(const MappedProgram& made);
 
 // Runs a program on simulated hardware of its design point and returns the cycles. Errors: the
 // hardware gives other results than the evaluation or, where `options` have no stalls, takes other
-// cycles than `cycles`.
+// cycles than `cycles`; behind a memory of the options, than the cycle level behind it.
 StatusOr<int64_t> CompareHardware(const MappedProgram& made, const RtlMachine& machine,
                                   const RtlOptions& options, int64_t cycles);
 

@@ -31,30 +31,41 @@ std::optional<std::string> CompareLevels(uint64_t seed) {
   return Named("the functional and the cycle level differ", seed, block.program);
 }
 
+std::optional<std::string> CompareRun(const RtlMachine& machine, const RandomBlock& block,
+                                      RtlOptions options, const conformance::RandomRun& run) {
+  options.seed = run.seed;
+  options.stall_probability = run.stalls;
+  options.most_cycles = 4000000;
+  const auto rtl = machine.Run(block.program, block.records, options);
+  if (!rtl.ok()) return Named(MessageOf(rtl.status()), run.seed, block.program);
+  const auto cycle = RunCycle(block.program, block.records, StreamMemoryOf(options));
+  if (!cycle.ok()) return Named(MessageOf(cycle.status()), run.seed, block.program);
+  if (rtl->results != cycle->results)
+    return Named("the bits of the cycle and the rtl level differ", run.seed, block.program);
+  if (run.stalls == 0 && rtl->trace.cycles != cycle->trace.cycles) {
+    return Named("cycles: " + std::to_string(cycle->trace.cycles) + ", in RTL " +
+                     std::to_string(rtl->trace.cycles),
+                 run.seed, block.program);
+  }
+  return std::nullopt;
+}
+
+// Every program runs between streams and behind a DRAM.
 std::optional<std::string> CompareHardware(uint64_t point,
                                            std::span<const conformance::RandomRun> runs) {
   Random random(point);
   const Config config = RandomConfig(random);
-  RtlOptions options;
-  const auto machine = RtlMachine::Build(config, options);
+  const auto machine = RtlMachine::Build(config, RtlOptions());
   if (!machine.ok()) return MessageOf(machine.status());
+  const auto behind = RtlMachine::Build(config, conformance::DramOfSeed(point));
+  if (!behind.ok()) return MessageOf(behind.status());
   for (const conformance::RandomRun& run : runs) {
     Random own(run.seed);
     const RandomBlock block = MakeRandomBlock(config, own);
-    options.seed = run.seed;
-    options.stall_probability = run.stalls;
-    options.most_cycles = 4000000;
-    const auto rtl = (*machine)->Run(block.program, block.records, options);
-    if (!rtl.ok()) return Named(MessageOf(rtl.status()), run.seed, block.program);
-    const auto cycle = RunCycle(block.program, block.records);
-    if (!cycle.ok()) return Named(MessageOf(cycle.status()), run.seed, block.program);
-    if (rtl->results != cycle->results)
-      return Named("the bits of the cycle and the rtl level differ", run.seed, block.program);
-    if (run.stalls == 0 && rtl->trace.cycles != cycle->trace.cycles) {
-      return Named("cycles: " + std::to_string(cycle->trace.cycles) + ", in RTL " +
-                       std::to_string(rtl->trace.cycles),
-                   run.seed, block.program);
-    }
+    auto difference = CompareRun(**machine, block, RtlOptions(), run);
+    if (difference.has_value()) return difference;
+    difference = CompareRun(**behind, block, conformance::DramOfSeed(run.seed), run);
+    if (difference.has_value()) return "behind a DRAM: " + *difference;
   }
   return std::nullopt;
 }
@@ -90,7 +101,6 @@ KILN_CONFORMANCE(
                           {"network.attention", kiln::binary::kTables}},
                 .not_yet = {{"conv.3x3_dilated", "windows are dense"}},
                 .rtl_design_point = "accelerators/binary-small.yaml",
-                .has_memory = false,
                 .quantises_outputs = true,
                 .random = {&kiln::binary::CompareLevels, &kiln::binary::CompareHardware},
             });

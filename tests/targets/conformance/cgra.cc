@@ -45,14 +45,19 @@ std::optional<std::string> RandomHardware(uint64_t point,
   config.pipeline_latency = config.floats ? 5 : 3;
   const auto machine = RtlMachine::Build(config, RtlOptions());
   if (!machine.ok()) return MessageOf(machine.status());
+  const auto behind = RtlMachine::Build(config, conformance::DramOfSeed(point));
+  if (!behind.ok()) return MessageOf(behind.status());
   for (const auto& [seed, stalls] : runs) {
     const StatusOr<MappedProgram> made = MakeProgram(config, seed);
     if (!made.ok()) return MessageOf(made.status());
     StatusOr<int64_t> cycles = CompareLevels(*made);
-    RtlOptions options;
-    options.seed = seed;
-    options.stall_probability = stalls;
-    if (cycles.ok()) cycles = CompareHardware(*made, **machine, options, *cycles);
+    // Between streams, then behind a DRAM.
+    for (RtlOptions options : {RtlOptions(), conformance::DramOfSeed(seed)}) {
+      options.seed = seed;
+      options.stall_probability = stalls;
+      const RtlMachine& hardware = StreamMemoryOf(options).has_value() ? **behind : **machine;
+      if (cycles.ok()) cycles = CompareHardware(*made, hardware, options, *cycles);
+    }
     if (!cycles.ok()) return MessageOf(cycles.status()) + '\n' + Print(made->program);
   }
   return std::nullopt;
@@ -65,7 +70,6 @@ KILN_CONFORMANCE(cgra, {
                            .design_points = {"accelerators/se-16.yaml", "accelerators/se-4.yaml"},
                            .never = {{"normalise.*_norm", "lanes do not meet, and take no roots"}},
                            .rtl_design_point = "accelerators/se-4.yaml",
-                           .has_memory = false,
                            .quantises_outputs = true,
                            .random = {&kiln::cgra::RandomLevels, &kiln::cgra::RandomHardware},
                        });

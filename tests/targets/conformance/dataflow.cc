@@ -32,7 +32,11 @@ std::optional<std::string> CompareHardware(uint64_t point,
   ProgramTotals totals;
   const auto found = FindRtlDisagreement(programs, stalls, point, &totals);
   if (!found.ok()) return MessageOf(found.status());
-  if (!found->has_value()) return std::nullopt;
+  if (!found->has_value()) {
+    const auto behind = FindDisagreementBehindMemory(programs, conformance::DramOfSeed(point));
+    if (!behind.ok()) return "behind a DRAM: " + MessageOf(behind.status());
+    return behind->has_value() ? std::optional("behind a DRAM: " + **behind) : std::nullopt;
+  }
   for (const RandomProgram& program : programs) {
     if (program.seed == (*found)->seed)
       return (*found)->text + '\n' + PrintPipeline(program.pipeline);
@@ -61,7 +65,6 @@ KILN_CONFORMANCE(
                   {"network.squeeze_and_excite", "stages multiply by constants"},
                   {"network.attention", "a product of two activations, soft-max"}},
         .rtl_design_point = "accelerators/dataflow-small.yaml",
-        .has_memory = false,
         .simulates_one_in = 9,
         .random = {&kiln::dataflow::CompareLevels, &kiln::dataflow::CompareHardware},
     });

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -60,8 +59,9 @@ std::optional<std::string> CompareHardware(uint64_t point,
                                            std::span<const conformance::RandomRun> runs) {
   const Config config = ConfigOf(point);
   const MinimalProgram design(config, Graph(), {});
-  const auto simulation = StreamSimulation::Build(
-      {}, [&](const std::filesystem::path& folder) { return Emit(design, folder); });
+  auto project = ProjectOf(design);
+  if (!project.ok()) return MessageOf(project.status());
+  const auto simulation = StreamSimulation::Build({}, *std::move(project));
   if (!simulation.ok()) return MessageOf(simulation.status());
   for (const auto& [seed, stalls] : runs) {
     const RandomProgram program(seed, config);
@@ -70,7 +70,7 @@ std::optional<std::string> CompareHardware(uint64_t point,
     options.stall_probability = stalls;
     const auto lanes = static_cast<size_t>(config.lanes);
     const auto run =
-        (*simulation)->Run(program.beats, program.cycle.size() / lanes, config.lanes, options);
+        (*simulation)->Run(program.beats, {program.cycle.size() / lanes}, config.lanes, options);
     if (!run.ok()) return MessageOf(run.status());
     const bool timed = stalls == 0 && program.kernels == 1;
     if (run->bytes != program.cycle || (timed && run->trace.cycles != program.cycles))

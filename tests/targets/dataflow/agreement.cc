@@ -13,6 +13,7 @@
 #include "kiln/targets/dataflow/simulate/cycle/timing.h"
 #include "kiln/targets/dataflow/simulate/functional/functional.h"
 #include "kiln/targets/dataflow/simulate/rtl/segment_simulation.h"
+#include "kiln/targets/run/stream_simulation.h"
 
 namespace kiln::dataflow {
 namespace {
@@ -226,6 +227,43 @@ StatusOr<std::optional<RtlDisagreement>> FindRtlDisagreement(
   }
   for (const RandomProgram& program : programs) Count(program, totals);
   return std::optional<RtlDisagreement>();
+}
+
+StatusOr<std::optional<std::string>> FindDisagreementBehindMemory(
+    std::span<const RandomProgram> programs, const RtlOptions& options) {
+  constexpr size_t kMostStreams = 48;  // of kiln_stream_control
+  std::vector<Pipeline> pipelines;
+  std::vector<std::vector<int64_t>> inputs;  // of all programs' sources
+  std::vector<MapCodes> expected;
+  size_t streams = 0;
+  const int64_t images = std::ssize(programs.front().images);
+  for (const RandomProgram& program : programs) {
+    const Pipeline& pipeline = program.pipeline;
+    if (!pipeline.Find(StageKind::kWeightStream).empty()) continue;
+    const size_t sources = program.images[0].size(), sinks = pipeline.Find(StageKind::kSink).size();
+    if (streams + sources + sinks > kMostStreams) break;
+    streams += sources + sinks;
+    pipelines.push_back(pipeline);
+    for (size_t source = 0; source < sources; ++source) {
+      auto& codes = inputs.emplace_back();
+      for (const auto& image : program.images)
+        codes.insert(codes.end(), image[source].begin(), image[source].end());
+    }
+    for (MapCodes& codes : FunctionalOutputs(program)) expected.push_back(std::move(codes));
+  }
+  if (pipelines.empty()) return std::optional<std::string>();
+  const Pipeline all = SideBySide(pipelines);
+  KILN_ASSIGN_OR_RETURN(const PipelineTiming timing,
+                        SimulateTiming(all, {.images = images, .memory = StreamMemoryOf(options)}));
+  KILN_ASSIGN_OR_RETURN(const auto simulation,
+                        SegmentSimulation::Build(all, {.name = "random programs"}, {}, {},
+                                                 /*behind_memory=*/true));
+  KILN_ASSIGN_OR_RETURN(const SimulatedImages hardware, simulation->Run(inputs, images, options));
+  if (const auto difference = DifferenceAtSinks(expected, hardware.outputs)) return difference;
+  if (const auto difference = DifferenceAtChannels(all, timing, hardware, 0)) return difference;
+  if (timing.cycles == hardware.cycles) return std::optional<std::string>();
+  return std::optional(
+      fmt::format("a run of {} cycles, {} in hardware", timing.cycles, hardware.cycles));
 }
 
 }  // namespace kiln::dataflow

@@ -12,6 +12,7 @@
 
 #include "kiln/support/status.h"
 #include "kiln/targets/dataflow/isa/pipeline.h"
+#include "kiln/targets/interface/accelerator.h"
 #include "tests/targets/dataflow/random_pipeline.h"
 
 namespace kiln::dataflow {
@@ -56,6 +57,13 @@ struct RtlDisagreement {
 // codes. Returns the first difference. Errors: the hardware does not build, or it stops.
 StatusOr<std::optional<RtlDisagreement>> FindRtlDisagreement(
     std::span<const RandomProgram> programs, double stalls, uint64_t seed, ProgramTotals* totals);
+
+// Builds those of the programs that have no weights in memory side by side as one hardware behind
+// the memory of the options, with as many streams as fit, and performs one run of all their images.
+// The hardware has the functional level's codes, and the cycle level's cycles of the run and at
+// every channel. Returns the first difference. Errors: as above.
+StatusOr<std::optional<std::string>> FindDisagreementBehindMemory(
+    std::span<const RandomProgram> programs, const RtlOptions& options);
 
 }  // namespace kiln::dataflow
 

@@ -3,7 +3,6 @@
 
 #include "kiln/quantise/recipe.h"
 #include "kiln/targets/run/host_tail.h"
-#include "kiln/targets/run/stream_simulation.h"
 #include "kiln/targets/run/tensor_machine.h"
 #include "tests/targets/minimal/minimal.h"
 
@@ -39,7 +38,7 @@ class Machine final : public TensorMachine {
         bytes = Simulate(config, beats, &cycles);
         trace = StreamTrace(cycles, {2 + count, config.in_bytes()}, {count, config.lanes});
       } else {
-        KILN_ASSIGN_OR_RETURN(auto run, simulation_->Run(beats, count, config.lanes, rtl_));
+        KILN_ASSIGN_OR_RETURN(auto run, simulation_->Run(beats, {count}, config.lanes, rtl_));
         bytes = std::move(run.bytes);
         trace = std::move(run.trace);
       }
@@ -77,8 +76,8 @@ class MinimalAccelerator final : public Accelerator {
     std::unique_ptr<StreamSimulation> simulation;
     const auto build = [&]() -> Status {
       if (options.level != Level::kRtl) return OkStatus();
-      const auto emit = [&](const auto& folder) { return Emit(compiled, folder); };
-      KILN_ASSIGN_OR_RETURN(simulation, StreamSimulation::Build(options.rtl, emit));
+      KILN_ASSIGN_OR_RETURN(auto project, ProjectOf(compiled));
+      KILN_ASSIGN_OR_RETURN(simulation, StreamSimulation::Build(options.rtl, project));
       return OkStatus();
     };
     return RunOnTensorMachines(
@@ -88,7 +87,8 @@ class MinimalAccelerator final : public Accelerator {
   }
   Status EmitRtl(const Program& program, const FolderContent&,
                  const std::filesystem::path& folder) const override {
-    return Emit(static_cast<const MinimalProgram&>(program), folder);
+    KILN_ASSIGN_OR_RETURN(auto project, ProjectOf(static_cast<const MinimalProgram&>(program)));
+    return hardware::WriteRtlProject(project, folder);
   }
   StatusOr<Cost> EstimateCost(int node_nm) const override {
     Cost cost;

@@ -4,7 +4,6 @@
 #define KILN_TESTS_TARGETS_MINIMAL_MINIMAL_H_
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,6 +15,7 @@
 #include "kiln/targets/interface/accelerator.h"
 #include "kiln/targets/interface/family.h"
 #include "kiln/targets/run/host_graph.h"
+#include "kiln/targets/run/stream_simulation.h"
 
 namespace kiln::minimal {
 
@@ -67,8 +67,8 @@ std::vector<uint8_t> BeatsOf(const Config& config, const Instruction& in, std::s
 std::vector<uint8_t> Simulate(const Config& config, std::span<const uint8_t> beats,
                               int64_t* cycles);
 
-// Writes the hardware; `make sim` adds zeros to zeros.
-Status Emit(const MinimalProgram& program, const std::filesystem::path& folder);
+// Returns the hardware; `make sim` adds zeros to zeros.
+StatusOr<hardware::RtlProject> ProjectOf(const MinimalProgram& program);
 FamilyEntry Entry();
 
 }  // namespace kiln::minimal

@@ -5,7 +5,6 @@
 
 #include "fmt/format.h"
 #include "kiln/support/file.h"
-#include "kiln/targets/run/stream_simulation.h"
 #include "tests/targets/minimal/minimal.h"
 
 namespace kiln::minimal {
@@ -80,7 +79,7 @@ std::vector<uint8_t> Simulate(const Config& config, std::span<const uint8_t> bea
   return result;
 }
 
-Status Emit(const MinimalProgram& program, const std::filesystem::path& folder) {
+StatusOr<hardware::RtlProject> ProjectOf(const MinimalProgram& program) {
   const Config& config = program.config;
   hardware::RtlProject project;
   KILN_ASSIGN_OR_RETURN(project.top_text, ReadFile("tests/targets/minimal/kiln_minimal.sv"));
@@ -91,7 +90,7 @@ Status Emit(const MinimalProgram& program, const std::filesystem::path& folder) 
   const auto beats = BeatsOf(config, {}, std::vector<int8_t>{0}, std::vector<int8_t>{0});
   project.others.emplace_back("example.bin", std::string(beats.begin(), beats.end()));
   project.simulation_arguments = "--memory example.bin --beats 1";
-  return hardware::WriteRtlProject(project, folder);
+  return project;
 }
 
 }  // namespace kiln::minimal

@@ -31,6 +31,7 @@ class BinaryAccelerator final : public NetworkAccelerator<Config, NetworkProgram
   StatusOr<Cost> EstimateCost(int node_nm) const override;
   StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const override;
   StatusOr<Traffic> EstimateTraffic(const Program& program) const override;
+  bool SimulatesMemory() const override { return true; }
   // Products of one-bit weights with activations of all digits.
   double PeakMacsPerCycle() const override {
     return static_cast<double>(config_.products_per_cycle()) / config_.digits();

@@ -141,7 +141,8 @@ class Levels {
                                    const RtlOptions& rtl, Trace* trace) {
     const Launch& launch = program_.launches()[k][l];
     if (options_.level == Level::kCycle) {
-      KILN_ASSIGN_OR_RETURN(CycleResult result, RunCycle(launch.program, records));
+      KILN_ASSIGN_OR_RETURN(CycleResult result,
+                            RunCycle(launch.program, records, StreamMemoryOf(rtl)));
       AppendTrace(result.trace, trace);
       return std::move(result.results);
     }

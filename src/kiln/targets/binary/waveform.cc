@@ -28,7 +28,8 @@ namespace fs = std::filesystem;
 constexpr int64_t kHalfAfter = 8;
 
 // The stream out by stage: the beats of its pixels, and the cycles in which the last beat of each
-// pixel leaves. Beats of a stage that the program does not have are left out.
+// pixel leaves, if `cycles` has those of the beats. Beats of a stage that the program does not have
+// are left out.
 struct StageStreams {
   std::vector<std::vector<uint8_t>> beats;
   std::vector<std::vector<int64_t>> pixels;
@@ -39,14 +40,14 @@ StageStreams ByStage(const BlockProgram& program, std::span<const uint8_t> beats
   const auto size = static_cast<size_t>(program.config.beat_bytes);
   StageStreams streams{.beats = std::vector<std::vector<uint8_t>>(program.stages.size()),
                        .pixels = std::vector<std::vector<int64_t>>(program.stages.size())};
-  for (size_t i = 0; i < cycles.size(); ++i) {
+  for (size_t i = 0; i < beats.size() / size; ++i) {
     const std::span<const uint8_t> beat = beats.subspan(i * size, size);
     const size_t stage = beat.back();
     if (stage >= program.stages.size()) continue;
     std::vector<uint8_t>& own = streams.beats[stage];
     own.insert(own.end(), beat.begin(), beat.end());
     const size_t pixel = size * static_cast<size_t>(program.stages[stage].list);
-    if (own.size() % pixel == 0) streams.pixels[stage].push_back(cycles[i]);
+    if (own.size() % pixel == 0 && !cycles.empty()) streams.pixels[stage].push_back(cycles[i]);
   }
   return streams;
 }
@@ -70,11 +71,28 @@ std::optional<EventPlace> FirstWrongPixel(const BlockProgram& program, const Sta
   return first;
 }
 
-// Returns the difference of a launch at both levels, if there is one.
+// Returns the difference of a launch at both levels, if there is one. Behind memory, the hardware
+// shows no cycles of its beats: the difference is that of the whole launch.
 StatusOr<std::optional<LevelDifference>> DifferenceOf(const BlockProgram& program,
                                                       const CycleResult& cycle,
                                                       const StreamSimulation::Result& rtl,
                                                       bool timed) {
+  if (rtl.beat_cycles.empty()) {
+    const auto whole = [&program](std::span<const uint8_t> beats, int64_t cycles,
+                                  std::vector<uint8_t>* memory) {
+      for (const std::vector<uint8_t>& stage : ByStage(program, beats, {}).beats)
+        memory->insert(memory->end(), stage.begin(), stage.end());
+      return LevelRun{.events = {},
+                      .end = cycles + kHalfAfter,
+                      .totals = {static_cast<uint64_t>(cycles)},
+                      .memory = *memory};
+    };
+    std::vector<uint8_t> expected, actual;
+    return FindLevelDifference(
+        whole(cycle.beats, cycle.trace.cycles, &expected),
+        whole(rtl.bytes, rtl.trace.cycles, &actual), timed, kHalfAfter,
+        []() -> StatusOr<std::optional<EventPlace>> { return std::nullopt; });
+  }
   const StageStreams expected = ByStage(program, cycle.beats, cycle.beat_cycles);
   const StageStreams actual = ByStage(program, rtl.bytes, rtl.beat_cycles);
   const auto level = [](const StageStreams& streams, int64_t cycles,
@@ -101,7 +119,7 @@ StatusOr<Waveform> RecordDifference(const NetworkProgram& program, const Batch& 
                        Trace* trace, Waveform* found) -> StatusOr<StageResults> {
     const BlockProgram& launch =
         program.launches()[static_cast<size_t>(place.kernel)][number].program;
-    KILN_ASSIGN_OR_RETURN(CycleResult cycle, RunCycle(launch, records));
+    KILN_ASSIGN_OR_RETURN(CycleResult cycle, RunCycle(launch, records, StreamMemoryOf(options)));
     const RtlOptions limited = LimitedOptions(options, timed, cycle.trace.cycles);
     KILN_ASSIGN_OR_RETURN(const StreamSimulation::Result rtl,
                           simulation->RunBeats(launch, records, limited));

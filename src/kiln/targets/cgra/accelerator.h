@@ -31,6 +31,7 @@ class CgraAccelerator final : public NetworkAccelerator<Config, NetworkProgram> 
   StatusOr<Cost> EstimateCost(int node_nm) const override;
   StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const override;
   StatusOr<Traffic> EstimateTraffic(const Program& program) const override;
+  bool SimulatesMemory() const override { return true; }
   // A product of 32 bits in every lane of every tile.
   double PeakMacsPerCycle() const override { return config_.tiles() * config_.lanes; }
 };

@@ -77,7 +77,10 @@ class Levels {
                               Trace* all) -> StatusOr<std::vector<uint8_t>> {
       if (options_.level == Level::kFunctional) return FunctionalMachine(config_).Run(stream.bytes);
       if (options_.level == Level::kCycle) {
-        KILN_ASSIGN_OR_RETURN(CycleResult result, CycleMachine(config_).Run(stream.bytes));
+        CycleOptions options;
+        options.memory = StreamMemoryOf(rtl);
+        options.beats_out = stream.beats_out();
+        KILN_ASSIGN_OR_RETURN(CycleResult result, CycleMachine(config_).Run(stream.bytes, options));
         AppendTrace(result.trace, all);
         return std::move(result.bytes);
       }

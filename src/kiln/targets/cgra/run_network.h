@@ -16,9 +16,9 @@
 
 namespace kiln::cgra {
 
-// Runs a program, its tail included, at the level of the options. Errors: inputs that do not fit
-// the program; a memory in the options, which the machine does not have; failures of the
-// simulation.
+// Runs a program, its tail included, at the level of the options. With a memory in the options,
+// every stream is a run of the machine behind it (hardware/stream_memory.h), at the levels with
+// time. Errors: inputs that do not fit the program; failures of the simulation.
 StatusOr<RunResult> RunNetwork(const NetworkProgram& program, const Batch& batch,
                                const RunOptions& options);
 

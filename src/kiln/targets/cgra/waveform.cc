@@ -39,11 +39,13 @@ class BothLevels {
   StatusOr<Compared> Run(const LaunchStream& stream, size_t runs,
                          const RecordedCycles& wave = {}) const {
     const std::span<const uint8_t> bytes(stream.bytes.data(), stream.ends[runs - 1]);
-    KILN_ASSIGN_OR_RETURN(CycleResult cycle, CycleMachine(config_).Run(bytes));
+    CycleOptions behind;
+    behind.memory = StreamMemoryOf(options_);
+    behind.beats_out = stream.beats_of_run * static_cast<int64_t>(runs);
+    KILN_ASSIGN_OR_RETURN(CycleResult cycle, CycleMachine(config_).Run(bytes, behind));
     const RtlOptions options = LimitedOptions(options_, timed_, cycle.trace.cycles);
-    KILN_ASSIGN_OR_RETURN(
-        const RtlMachine::Result rtl,
-        machine_.RunStream(bytes, stream.beats_of_run * static_cast<int64_t>(runs), options, wave));
+    KILN_ASSIGN_OR_RETURN(const RtlMachine::Result rtl,
+                          machine_.RunStream(bytes, behind.beats_out, options, wave));
     Compared compared{.expected = std::move(cycle.bytes),
                       .actual = std::vector<uint8_t>(4 * rtl.data.size()),
                       .expected_cycles = cycle.trace.cycles,
@@ -105,7 +107,8 @@ StatusOr<Waveform> RecordDifference(const NetworkProgram& program, const Batch& 
       return std::move(whole.expected);
     }
     RecordedCycles wave{.file = fs::absolute(file)};
-    if (*run > 0) {
+    // Behind memory, what the runs before have sent is stored while the run that differs goes on.
+    if (*run > 0 && !StreamMemoryOf(options).has_value()) {
       KILN_ASSIGN_OR_RETURN(const Compared earlier, both.Run(stream, *run));
       wave.begin = earlier.expected_cycles;
     }

@@ -285,6 +285,12 @@ Status DataflowAccelerator::EmitRtl(const Program& program, const FolderContent&
   return hardware::WriteFolderOfProjects(projects, ReadmeOfSegments(*compiled, content), folder);
 }
 
+StatusOr<int64_t> DataflowAccelerator::IntervalBehind(const Program& program,
+                                                      const RtlOptions& rtl) const {
+  KILN_ASSIGN_OR_RETURN(const DataflowProgram* compiled, OwnOf(program));
+  return IntervalBehindMemory(*compiled, rtl);
+}
+
 StatusOr<Cost> DataflowAccelerator::EstimateCost(int node_nm) const {
   return DeviceCost(config_, node_nm);
 }

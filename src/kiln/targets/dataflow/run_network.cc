@@ -12,17 +12,42 @@
 
 #include "fmt/format.h"
 #include "kiln/execute/codes.h"
+#include "kiln/support/integer.h"
 #include "kiln/targets/dataflow/simulate/cycle/data.h"
 #include "kiln/targets/dataflow/simulate/cycle/timing.h"
 #include "kiln/targets/dataflow/simulate/functional/functional.h"
 #include "kiln/targets/dataflow/simulate/rtl/segment_simulation.h"
 #include "kiln/targets/lower/channel_line.h"
 #include "kiln/targets/lower/strided_view.h"
+#include "kiln/targets/run/stream_simulation.h"
 
 namespace kiln::dataflow {
 namespace {
 
 using Codes = std::vector<int64_t>;
+
+constexpr size_t kMostStreams = 48;  // of kiln_stream_control
+
+// Errors: a design point that SimulatesMemory refuses; a segment with too many streams.
+Status CheckMayBeBehindMemory(const DataflowProgram& program) {
+  constexpr const char* kRemedy = "leave out the memory";
+  if (!SimulatesMemory(program.config())) {
+    return ErrorAt("", "the memory",
+                   "cannot be put behind a machine of several devices, of several passes, or with "
+                   "weights in memory",
+                   kRemedy);
+  }
+  for (const Segment& segment : program.segments()) {
+    const size_t streams = segment.pipeline.Find(StageKind::kSource).size() +
+                           segment.pipeline.Find(StageKind::kSink).size();
+    if (streams <= kMostStreams) continue;
+    return ErrorAt("", "the memory",
+                   fmt::format("cannot be put behind a segment with {} streams; it takes {}",
+                               streams, kMostStreams),
+                   kRemedy);
+  }
+  return OkStatus();
+}
 
 // What all machines of a run share: prepared pipelines of its level.
 class Machines {
@@ -31,24 +56,24 @@ class Machines {
       : program_(program), options_(options) {}
 
   Status Prepare() {
+    const std::optional<hardware::AxiTiming> memory = StreamMemoryOf(options_.rtl);
+    if (memory.has_value()) KILN_RETURN_IF_ERROR(CheckMayBeBehindMemory(program_));
     for (size_t i = 0; i < program_.segments().size(); ++i) {
       const Pipeline& pipeline = program_.segments()[i].pipeline;
       if (options_.level == Level::kFunctional)
         functional_.push_back(std::make_unique<FunctionalPipeline>(pipeline));
       if (options_.level == Level::kCycle) {
-        KILN_ASSIGN_OR_RETURN(PipelineTiming timing, SimulateTiming(pipeline, {}));
+        KILN_ASSIGN_OR_RETURN(PipelineTiming timing, SimulateTiming(pipeline, {.memory = memory}));
         timings_.push_back(std::move(timing));
       }
       if (options_.level == Level::kRtl) {
-        if (options_.rtl.dram_bytes_per_cycle > 0 || options_.rtl.memory_latency > 0)
-          return ErrorAt("", "the memory", "does not exist: the machine has streams only",
-                         "leave out the memory's latency and DRAM");
         std::filesystem::path folder = options_.rtl.folder;
         if (!folder.empty() && program_.segments().size() > 1)
           folder /= fmt::format("segment{}", i);
-        KILN_ASSIGN_OR_RETURN(auto simulation,
-                              SegmentSimulation::Build(pipeline, EmitOptionsOf(program_.config()),
-                                                       folder, {.netlist = options_.rtl.netlist}));
+        KILN_ASSIGN_OR_RETURN(
+            auto simulation,
+            SegmentSimulation::Build(pipeline, EmitOptionsOf(program_.config()), folder,
+                                     {.netlist = options_.rtl.netlist}, memory.has_value()));
         simulations_.push_back(std::move(simulation));
       }
     }
@@ -234,6 +259,27 @@ class NetworkMachine final : public TensorMachine {
 
 std::unique_ptr<TensorMachine> MakeNetworkMachine(const DataflowProgram& program, SegmentRun run) {
   return std::make_unique<NetworkMachine>(program, std::move(run));
+}
+
+bool SimulatesMemory(const Config& config) {
+  return config.weight_ports == 0 && config.devices <= 1 && config.passes <= 1;
+}
+
+StatusOr<int64_t> IntervalBehindMemory(const DataflowProgram& program, const RtlOptions& rtl) {
+  KILN_RETURN_IF_ERROR(CheckMayBeBehindMemory(program));
+  constexpr int64_t kFew = 2, kMore = 4;  // images: the first ones fill the pipeline
+  int64_t interval = 0;
+  for (const Segment& segment : program.segments()) {
+    int64_t cycles = 0;
+    for (const int64_t images : {kMore, kFew}) {
+      KILN_ASSIGN_OR_RETURN(
+          const PipelineTiming timing,
+          SimulateTiming(segment.pipeline, {.images = images, .memory = StreamMemoryOf(rtl)}));
+      cycles = images == kMore ? timing.cycles : cycles - timing.cycles;
+    }
+    interval = std::max(interval, CeilDivide(cycles, kMore - kFew));
+  }
+  return interval;
 }
 
 StatusOr<RunResult> RunNetwork(const DataflowProgram& program, const Batch& batch,

@@ -12,6 +12,7 @@
 #include "kiln/targets/dataflow/simulate/cycle/timing.h"
 #include "kiln/targets/dataflow/simulate/rtl/segment_simulation.h"
 #include "kiln/targets/interface/difference.h"
+#include "kiln/targets/run/stream_simulation.h"
 #include "kiln/targets/run/tensor_machine.h"
 
 namespace kiln::dataflow {
@@ -52,11 +53,12 @@ class SegmentOnBoth {
     fs::path folder = options_.folder;
     if (!folder.empty() && program_.segments().size() > 1)
       folder /= "segment" + std::to_string(segment_);
+    const std::optional<hardware::AxiTiming> memory = StreamMemoryOf(options_);
     KILN_ASSIGN_OR_RETURN(
         const auto simulation,
         SegmentSimulation::Build(pipeline_, EmitOptionsOf(program_.config()), folder,
-                                 {.trace = true, .netlist = options_.netlist}));
-    KILN_ASSIGN_OR_RETURN(timing_, SimulateTiming(pipeline_, {}));
+                                 {.trace = true, .netlist = options_.netlist}, memory.has_value()));
+    KILN_ASSIGN_OR_RETURN(timing_, SimulateTiming(pipeline_, {.memory = memory}));
     options_ = LimitedOptions(options_, timed, timing_.cycles);
     std::vector<Codes> expected = StreamData(pipeline_, inputs);
     KILN_ASSIGN_OR_RETURN(actual_, simulation->Run(inputs, 1, options_));
@@ -81,6 +83,7 @@ class SegmentOnBoth {
 
  private:
   // Returns the first stage of a layer whose result is wrong, by a simulation that shows them all.
+  // It has no memory, on which bits do not depend.
   StatusOr<std::optional<int>> FirstWrongStage(const std::vector<Codes>& inputs,
                                                const std::vector<Codes>& outputs) const {
     WatchedPipeline watched = Watch(pipeline_);

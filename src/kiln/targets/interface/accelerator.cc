@@ -59,6 +59,8 @@ StatusOr<std::unique_ptr<Accelerator>> Accelerator::WithMemoryLatency(uint64_t) 
       "", name(), "the " + std::string(family()) + " family has no memory behind its ports", "");
 }
 
+StatusOr<int64_t> Accelerator::IntervalBehind(const Program&, const RtlOptions&) const { return 0; }
+
 StatusOr<Waveform> Accelerator::RecordDifference(const Program&, const Batch&, const RtlOptions&,
                                                  const std::filesystem::path&) const {
   return UnsupportedAt(

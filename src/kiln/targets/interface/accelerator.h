@@ -190,11 +190,17 @@ class Accelerator {
   virtual StatusOr<Cost> EstimateProgramCost(const Program& program, int node_nm) const;
   // Returns the largest RtlOptions::memory_latency for which the hardware can keep enough requests
   // in flight, so that its ports never wait. Without SimulatesMemory, the rtl level has the cycle
-  // level's cycles up to this latency. 0: only behind the ideal memory.
+  // level's cycles up to this latency. 0: only behind the ideal memory. A machine of streams has 0:
+  // by default it has no memory, and with one in RtlOptions its streams are read from it and stored
+  // in it, as in the folder soc/ of its project, through ports that nothing adapts.
   virtual uint64_t MostMemoryLatency() const { return 0; }
   // Returns whether the cycle level simulates a memory of any latency and a DRAM of
   // RtlOptions::dram_bytes_per_cycle and dram_row_miss, with the rtl level's cycles.
   virtual bool SimulatesMemory() const { return false; }
+  // Returns the cycles between images that follow one another in one run, behind the memory of
+  // `rtl`; 0 if images do not follow one another in a run. For machines with SimulatesMemory.
+  // Errors: those of the cycle level.
+  virtual StatusOr<int64_t> IntervalBehind(const Program& program, const RtlOptions& rtl) const;
   // Returns the same design point with a MostMemoryLatency of `cycles`: its ports keep more or
   // fewer requests in flight. Errors: the machine has no memory; a latency that its keys do not
   // allow.

@@ -3,12 +3,16 @@
 #include "kiln/targets/run/stream_simulation.h"
 
 #include <cstring>
+#include <numeric>
 #include <sstream>
 #include <utility>
 
 #include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "kiln/hardware/stream_memory.h"
 #include "kiln/hardware/top_module.h"
 #include "kiln/support/file.h"
+#include "kiln/targets/interface/difference.h"
 
 namespace kiln {
 
@@ -35,13 +39,20 @@ void SetStreamTop(std::string_view module, const std::vector<hardware::RtlParame
                   in_bytes, out_bytes));
 }
 
-StatusOr<std::unique_ptr<StreamSimulation>> StreamSimulation::Build(
-    const RtlOptions& options,
-    const std::function<Status(const std::filesystem::path& folder)>& emit, bool trace) {
-  if (options.dram_bytes_per_cycle > 0 || options.memory_latency > 0) {
-    return ErrorAt("", "the memory", "is none: the machine has streams only",
-                   "leave out the memory's latency and DRAM");
-  }
+std::optional<hardware::AxiTiming> StreamMemoryOf(const RtlOptions& options) {
+  if (options.dram_bytes_per_cycle == 0 && options.memory_latency == 0) return std::nullopt;
+  return MemoryTimingOf(options, hardware::kSocLatency);
+}
+
+std::vector<std::string> StreamMemoryArguments(const RtlOptions& options) {
+  RtlOptions named = options;
+  named.memory_latency = StreamMemoryOf(options)->latency;
+  return MemoryArguments(named, options.seed);
+}
+
+StatusOr<std::unique_ptr<StreamSimulation>> StreamSimulation::Build(const RtlOptions& options,
+                                                                    hardware::RtlProject project,
+                                                                    int split, bool trace) {
   auto simulation = std::make_unique<StreamSimulation>();
   std::filesystem::path folder = options.folder;
   if (folder.empty()) {
@@ -49,16 +60,39 @@ StatusOr<std::unique_ptr<StreamSimulation>> StreamSimulation::Build(
     folder = made.path();
     simulation->temporary_.emplace(std::move(made));
   }
-  KILN_RETURN_IF_ERROR(emit(folder));
+  if (StreamMemoryOf(options).has_value()) {
+    const hardware::Bus& in = project.description->buses[0];
+    simulation->in_bytes_ = hardware::FindSignal(in, "tdata")->bits / 8;
+    hardware::AddSoc({}, split, &project);
+    project = hardware::RtlProject(*project.soc);
+  }
+  KILN_RETURN_IF_ERROR(hardware::WriteRtlProject(project, folder));
   KILN_ASSIGN_OR_RETURN(
       simulation->program_,
       hardware::BuildSimulation(folder, {.trace = trace, .netlist = options.netlist}));
   return simulation;
 }
 
-StatusOr<StreamSimulation::Result> StreamSimulation::Run(std::span<const uint8_t> in, size_t beats,
+namespace {
+
+// Returns the number behind the last `name` in what a simulation has printed; -1: there is none.
+int64_t PrintedNumber(const std::string& text, std::string_view name) {
+  std::istringstream words(text);
+  int64_t number = -1;
+  for (std::string word; words >> word;) {
+    if (word == name) words >> number;
+  }
+  return number;
+}
+
+}  // namespace
+
+StatusOr<StreamSimulation::Result> StreamSimulation::Run(std::span<const uint8_t> in,
+                                                         const std::vector<size_t>& beats,
                                                          int out_bytes, const RtlOptions& options,
                                                          const RecordedCycles& wave) const {
+  if (in_bytes_ > 0) return RunBehindMemory(in, beats, out_bytes, options, wave);
+  const size_t all_beats = std::accumulate(beats.begin(), beats.end(), size_t{0});
   KILN_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::Create("kiln-stream"));
   const auto sent = folder.path() / "in", taken = folder.path() / "out",
              times = folder.path() / "times", log = folder.path() / "log";
@@ -71,7 +105,7 @@ StatusOr<StreamSimulation::Result> StreamSimulation::Run(std::span<const uint8_t
                                         "--times",
                                         times.string(),
                                         "--beats",
-                                        fmt::format("{}", beats),
+                                        fmt::format("{}", all_beats),
                                         "--seed",
                                         fmt::format("{}", options.seed),
                                         "--stalls",
@@ -82,27 +116,66 @@ StatusOr<StreamSimulation::Result> StreamSimulation::Run(std::span<const uint8_t
   wave.AppendTo(&arguments);
   KILN_RETURN_IF_ERROR(RunProgram(arguments, log));
   KILN_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(taken));
-  if (bytes.size() != beats * static_cast<size_t>(out_bytes)) {
+  if (bytes.size() != all_beats * static_cast<size_t>(out_bytes)) {
     return absl::InternalError(fmt::format("{}: {} bytes, not {} beats of {}", taken.string(),
-                                           bytes.size(), beats, out_bytes));
+                                           bytes.size(), all_beats, out_bytes));
   }
   KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(log));
   KILN_ASSIGN_OR_RETURN(const std::string cycles, ReadFile(times));
   Result result{.bytes = {bytes.begin(), bytes.end()},
-                .beat_cycles = std::vector<int64_t>(beats),
-                .trace = StreamTrace(-1, {}, {})};
-  if (cycles.size() != beats * sizeof(int64_t))
-    return absl::InternalError(fmt::format("{}: not {} cycles", times.string(), beats));
+                .beat_cycles = std::vector<int64_t>(all_beats),
+                .trace = StreamTrace(PrintedNumber(text, "cycles"), {}, {})};
+  if (cycles.size() != all_beats * sizeof(int64_t))
+    return absl::InternalError(fmt::format("{}: not {} cycles", times.string(), all_beats));
   std::memcpy(result.beat_cycles.data(), cycles.data(), cycles.size());
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    if (word == "cycles") words >> result.trace.cycles;
-    if (word == "in.busy") words >> result.trace.units[0].busy_cycles;
-    if (word == "out.busy") words >> result.trace.units[1].busy_cycles;
-  }
   if (result.trace.cycles < 0) return absl::InternalError(log.string() + ": no result in it");
+  result.trace.units[0].busy_cycles = PrintedNumber(text, "in.busy");
+  result.trace.units[1].busy_cycles = PrintedNumber(text, "out.busy");
   result.trace.units[0].bytes_read = std::ssize(in);
   result.trace.units[1].bytes_written = std::ssize(bytes);
+  return result;
+}
+
+StatusOr<StreamSimulation::Result> StreamSimulation::RunBehindMemory(
+    std::span<const uint8_t> in, const std::vector<size_t>& beats, int out_bytes,
+    const RtlOptions& options, const RecordedCycles& wave) const {
+  KILN_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::Create("kiln-stream"));
+  const auto before = folder.path() / "memory", after = folder.path() / "result",
+             log = folder.path() / "log";
+  KILN_RETURN_IF_ERROR(WriteFile(before, std::string(in.begin(), in.end())));
+  std::vector<hardware::StreamPlace> places = {
+      {.beats = in.size() / static_cast<size_t>(in_bytes_), .beat_bytes = in_bytes_}};
+  for (const size_t count : beats) places.push_back({.beats = count, .beat_bytes = out_bytes});
+  hardware::PlaceStreams(&places);
+  std::vector<uint64_t> words;
+  for (const hardware::StreamPlace& place : places)
+    words.insert(words.end(), {place.address, place.beats});
+  std::vector<std::string> arguments = {program_.string(),
+                                        "--memory",
+                                        before.string(),
+                                        "--result",
+                                        after.string(),
+                                        "--run",
+                                        fmt::format("{}", fmt::join(words, ","))};
+  for (std::string& argument : StreamMemoryArguments(options))
+    arguments.push_back(std::move(argument));
+  wave.AppendTo(&arguments);
+  KILN_RETURN_IF_ERROR(RunProgram(arguments, log));
+  KILN_ASSIGN_OR_RETURN(const std::string memory, ReadFile(after));
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(log));
+  Result result{
+      .bytes = {},
+      .beat_cycles = {},
+      .trace = StreamTrace(PrintedNumber(text, "cycles"), {places[0].beats, in_bytes_},
+                           {std::accumulate(beats.begin(), beats.end(), size_t{0}), out_bytes})};
+  if (result.trace.cycles < 0) return absl::InternalError(log.string() + ": no result in it");
+  for (const hardware::StreamPlace& place : std::span(places).subspan(1)) {
+    const uint64_t bytes = place.beats * static_cast<uint64_t>(out_bytes);
+    if (place.address + bytes > memory.size())
+      return absl::InternalError(fmt::format("{}: it ends before the output", after.string()));
+    const auto first = memory.begin() + static_cast<ptrdiff_t>(place.address);
+    result.bytes.insert(result.bytes.end(), first, first + static_cast<ptrdiff_t>(bytes));
+  }
   return result;
 }
 

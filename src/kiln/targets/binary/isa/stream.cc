@@ -279,12 +279,19 @@ void AppendResult(const Config& config, int stage, std::span<const int32_t> code
   beats->back() = static_cast<uint8_t>(stage);
 }
 
-int64_t BeatsOut(const BlockProgram& program) {
-  int64_t beats = 0;
-  for (const StageProgram& s : program.stages) {
-    if (s.emits) beats += int64_t{s.out_height} * s.out_width * s.list;
+std::vector<size_t> BeatsOutByStage(const BlockProgram& program) {
+  std::vector<size_t> beats(static_cast<size_t>(program.config.stages), 0);
+  for (size_t i = 0; i < program.stages.size(); ++i) {
+    const StageProgram& s = program.stages[i];
+    if (s.emits) beats[i] = static_cast<size_t>(int64_t{s.out_height} * s.out_width * s.list);
   }
   return beats;
+}
+
+int64_t BeatsOut(const BlockProgram& program) {
+  int64_t sum = 0;
+  for (const size_t beats : BeatsOutByStage(program)) sum += static_cast<int64_t>(beats);
+  return sum;
 }
 
 StatusOr<StageResults> SplitResults(const BlockProgram& program, std::span<const uint8_t> beats) {

@@ -65,7 +65,8 @@ using StageResults = std::vector<std::vector<int32_t>>;
 // number of the stage.
 void AppendResult(const Config& config, int stage, std::span<const int32_t> codes,
                   std::vector<uint8_t>* beats);
-// Returns the beats of the stream out.
+// Returns the beats of the stream out, by stage of the machine and in all.
+std::vector<size_t> BeatsOutByStage(const BlockProgram& program);
 int64_t BeatsOut(const BlockProgram& program);
 // Sorts the beats of the stream out by stage. Error: a beat of a stage that has all its results.
 StatusOr<StageResults> SplitResults(const BlockProgram& program, std::span<const uint8_t> beats);

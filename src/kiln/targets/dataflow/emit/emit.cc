@@ -545,8 +545,6 @@ EmitOptions EmitOptionsOf(const Config& config) {
   return {.name = config.name, .ultrascale = config.ultrascale};
 }
 
-int64_t BytesOfBeat(const Channel& channel) { return (channel.word_bits() + 7) / 8; }
-
 std::vector<uint8_t> BeatsOf(const Channel& channel, std::span<const int64_t> codes) {
   const auto bytes = static_cast<size_t>(BytesOfBeat(channel)),
              lanes = static_cast<size_t>(channel.lanes);

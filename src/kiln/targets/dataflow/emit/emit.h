@@ -11,6 +11,7 @@
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/dataflow/config/config.h"
+#include "kiln/targets/dataflow/isa/derived.h"
 #include "kiln/targets/dataflow/isa/pipeline.h"
 
 namespace kiln::dataflow {
@@ -35,8 +36,6 @@ std::vector<uint8_t> WeightMemoryOf(const Pipeline& pipeline);
 std::vector<uint8_t> BeatsOf(const Channel& channel, std::span<const int64_t> codes);
 // Returns the codes in beats, which must be whole.
 std::vector<int64_t> CodesOfBeats(const Channel& channel, std::span<const uint8_t> beats);
-// Returns the bytes of a beat.
-int64_t BytesOfBeat(const Channel& channel);
 
 }  // namespace kiln::dataflow
 

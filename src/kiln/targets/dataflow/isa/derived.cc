@@ -158,6 +158,8 @@ int RequantiseLatency(const Requantise& r) {
 
 }  // namespace
 
+int64_t BytesOfBeat(const Channel& channel) { return (channel.word_bits() + 7) / 8; }
+
 int LatencyOf(const Pipeline& pipeline, const Stage& stage) {
   const auto taps = stage.window.taps();
   switch (stage.kind) {

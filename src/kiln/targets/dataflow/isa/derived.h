@@ -66,6 +66,9 @@ int64_t BytesOfWeightWord(const Channel& weights);
 int64_t BeatsOfWord(const Stage& weight_stream, const Channel& weights, int64_t index);
 int64_t BeatsOfImage(const Stage& weight_stream, const Channel& weights);
 
+// Returns the bytes of a beat of a stream: a word in whole bytes.
+int64_t BytesOfBeat(const Channel& channel);
+
 // Returns D: the cycles from the action that completes a result to the push of its first word.
 int LatencyOf(const Pipeline& pipeline, const Stage& stage);
 

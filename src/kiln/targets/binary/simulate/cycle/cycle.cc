@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "kiln/hardware/stream_memory_model.h"
 #include "kiln/targets/binary/isa/derived.h"
 #include "kiln/targets/binary/simulate/cycle/stage.h"
 
@@ -33,7 +34,8 @@ class StreamRegister {
 
 class Machine {
  public:
-  Machine(const BlockProgram& program, std::span<const int32_t> records)
+  Machine(const BlockProgram& program, std::span<const int32_t> records,
+          const std::optional<hardware::AxiTiming>& memory)
       : program_(program),
         config_(program.config),
         records_(records),
@@ -41,6 +43,7 @@ class Machine {
     load_beats_ = LoadBeats(program);
     const StageProgram& first = program.stages[0];
     pixels_ = int64_t{first.width} * first.height;
+    beats_in_ = load_beats_ + 1 + pixels_ * program.record_beats;
     for (size_t i = 0; i < program.stages.size(); ++i) {
       stages_.push_back(std::make_unique<CycleStage>(program, static_cast<int>(i)));
       if (i == 0) continue;
@@ -48,36 +51,54 @@ class Machine {
                           config_.columns(static_cast<int>(i) - 1));
     }
     result_.results.resize(stages_.size());
+    if (memory.has_value()) PutBehind(*memory);
   }
 
   StatusOr<CycleResult> Run() {
     const int64_t beats_out = BeatsOut(program_);
-    const int64_t beats_in = load_beats_ + 1 + pixels_ * program_.record_beats;
     int64_t cycle = 0, sent = 0, received = 0, quiet = 0;
-    for (; received < beats_out; ++cycle) {
+    for (; received < beats_out || (memory_.has_value() && memory_->busy()); ++cycle) {
       quiet = quiet + 1;
-      const bool offers = sent < beats_in, sends = offers && source_.in_ready();
-      const bool arrives = sink_.out_valid();
-      const bool taken = Step();
+      const bool offers = memory_.has_value() ? memory_->offers(0) : sent < beats_in_;
+      const bool ready = source_.in_ready(), sends = offers && ready;
+      const bool leaves = sink_.out_valid();
+      // The number of the stage is in the last byte of the beat.
+      const size_t beat = static_cast<size_t>((received + 1) * config_.beat_bytes - 1);
+      const size_t stage = leaves ? result_.beats[beat] : 0;
+      const bool arrives = leaves && (!memory_.has_value() || memory_->takes(stage));
+      const bool taken = Step(arrives);
       source_.Clock(offers, taken);
       sent += sends ? 1 : 0;
       if (arrives) {
         result_.beat_cycles.push_back(cycle);
         ++received;
       }
+      if (memory_.has_value()) {
+        if (memory_->answers()) quiet = 0;
+        memory_->Clock(ready ? 1 : 0, leaves ? uint64_t{1} << stage : 0);
+      }
       if (sends || arrives || taken || moved_) quiet = 0;
       if (quiet > kMostQuietCycles)
         return absl::InternalError(
             fmt::format("the machine waits forever from cycle {} on", cycle - kMostQuietCycles));
     }
-    SetTrace(cycle, sent, received);
+    SetTrace(memory_.has_value() ? memory_->cycles() : cycle, sent, received);
     return std::move(result_);
   }
 
  private:
-  // Simulates a cycle of everything behind the first register. Returns whether the dispatch takes
-  // the beat that the register offers.
-  bool Step() {
+  void PutBehind(const hardware::AxiTiming& memory) {
+    const int bytes = config_.beat_bytes;
+    std::vector<hardware::StreamPlace> places = {{static_cast<uint64_t>(beats_in_), bytes}};
+    for (const size_t beats : BeatsOutByStage(program_)) places.push_back({beats, bytes});
+    hardware::PlaceStreams(&places);
+    const std::span streams(places);
+    memory_.emplace(memory, streams.first(1), streams.subspan(1));
+  }
+
+  // Simulates a cycle of everything between the registers. Returns whether the dispatch takes the
+  // beat that the first register offers. `arrives`: the beat that the last one offers is taken.
+  bool Step(bool arrives) {
     // The dispatch: writes, then the header of the run, then records.
     const bool valid = source_.out_valid();
     const int64_t record_beats = program_.record_beats;
@@ -140,7 +161,7 @@ class Machine {
       packs_[i].Clock(inputs[i].forward_taken ? &forwarded[i].codes : nullptr, forwarded[i].last,
                       words[i + 1]);
     }
-    sink_.Clock(leaving >= 0, true);
+    sink_.Clock(leaving >= 0, arrives);
     const bool taken = valid && (writes || starts || takes_beat);
     taken_ += taken ? 1 : 0;
     return taken;
@@ -190,19 +211,21 @@ class Machine {
   const BlockProgram& program_;
   const Config& config_;
   const std::span<const int32_t> records_;
-  int64_t load_beats_ = 0, pixels_ = 0, taken_ = 0;
+  int64_t load_beats_ = 0, pixels_ = 0, beats_in_ = 0, taken_ = 0;
   StreamRegister source_, sink_;
   CyclePack first_;
   std::vector<CyclePack> packs_;  // in front of the second stage, and of the third
   std::vector<std::unique_ptr<CycleStage>> stages_;
   bool moved_ = false;
+  std::optional<hardware::StreamMemoryModel> memory_;
   CycleResult result_;
 };
 
 }  // namespace
 
-StatusOr<CycleResult> RunCycle(const BlockProgram& program, std::span<const int32_t> records) {
-  return Machine(program, records).Run();
+StatusOr<CycleResult> RunCycle(const BlockProgram& program, std::span<const int32_t> records,
+                               const std::optional<hardware::AxiTiming>& memory) {
+  return Machine(program, records, memory).Run();
 }
 
 }  // namespace kiln::binary

@@ -12,10 +12,8 @@ namespace kiln::binary {
 StatusOr<std::unique_ptr<RtlMachine>> RtlMachine::Build(const Config& config,
                                                         const RtlOptions& options, bool trace) {
   std::unique_ptr<RtlMachine> machine(new RtlMachine());
-  const auto emit = [&config](const std::filesystem::path& folder) {
-    return hardware::WriteRtlProject(ProjectOf(config), folder);
-  };
-  KILN_ASSIGN_OR_RETURN(machine->simulation_, StreamSimulation::Build(options, emit, trace));
+  KILN_ASSIGN_OR_RETURN(machine->simulation_,
+                        StreamSimulation::Build(options, ProjectOf(config), config.stages, trace));
   return machine;
 }
 
@@ -26,8 +24,8 @@ StatusOr<StreamSimulation::Result> RtlMachine::RunBeats(const BlockProgram& prog
   std::vector<uint8_t> stream;
   AppendLoad(program, &stream);
   AppendRun(program, records, &stream);
-  return simulation_->Run(stream, static_cast<size_t>(BeatsOut(program)), program.config.beat_bytes,
-                          options, wave);
+  return simulation_->Run(stream, BeatsOutByStage(program), program.config.beat_bytes, options,
+                          wave);
 }
 
 StatusOr<RtlMachine::Result> RtlMachine::Run(const BlockProgram& program,

@@ -29,8 +29,8 @@ class RtlMachine {
   // Errors: the errors of StreamSimulation::Run and of SplitResults.
   StatusOr<Result> Run(const BlockProgram& program, std::span<const int32_t> records,
                        const RtlOptions& options) const;
-  // Does the same and returns the beats as they left the machine, with their cycles. Errors: the
-  // errors of StreamSimulation::Run.
+  // Does the same and returns the beats: as they left the machine, with their cycles, or, behind
+  // memory, stage by stage. Errors: the errors of StreamSimulation::Run.
   StatusOr<StreamSimulation::Result> RunBeats(const BlockProgram& program,
                                               std::span<const int32_t> records,
                                               const RtlOptions& options,

@@ -9,6 +9,7 @@
 #include <deque>
 
 #include "fmt/format.h"
+#include "kiln/hardware/stream_memory_model.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/cgra/isa/derived.h"
 #include "kiln/targets/cgra/isa/stream.h"
@@ -66,13 +67,14 @@ struct CycleMachine::State {
   Status TakeParameters(std::span<const uint8_t> beat);
   void Deliver();
   void StreamIn(const CycleOptions& options);
+  void PutBehind(const CycleOptions& options);
   void EndCycle();
   void Work(int unit, int64_t from, int64_t to);
   void BeginSpans();
   Trace MakeTrace();
   bool AtRest() const {
     return phase == Phase::kHeader && sent_beats == beats && in_register.empty() &&
-           out_register.empty() && writes.empty();
+           out_register.empty() && writes.empty() && !(memory.has_value() && memory->busy());
   }
 
   const Config config;
@@ -86,6 +88,7 @@ struct CycleMachine::State {
   std::deque<size_t> in_register;  // numbers of beats
   size_t in_count = 0;             // at the begin of the cycle
   Random random{1};
+  std::optional<hardware::StreamMemoryModel> memory;
 
   // Dispatch.
   Phase phase = Phase::kHeader;
@@ -153,6 +156,7 @@ StatusOr<CycleResult> CycleMachine::State::Run(std::span<const uint8_t> bytes,
   stream = bytes;
   beats = bytes.size() / BeatBytes(config);
   random = Random(options.seed);
+  if (options.memory.has_value()) PutBehind(options);
   queues.assign(static_cast<size_t>(config.outputs), {});
   for (int tile = 0; tile < config.tiles(); ++tile) fired_before.push_back(fabric.fired(tile));
   fired = fired_before;
@@ -171,6 +175,15 @@ StatusOr<CycleResult> CycleMachine::State::Run(std::span<const uint8_t> bytes,
     }
   }
   return CycleResult{.bytes = std::move(out), .trace = MakeTrace(), .cycles_in_all = now};
+}
+
+void CycleMachine::State::PutBehind(const CycleOptions& options) {
+  const auto bytes = static_cast<int>(BeatBytes(config));
+  std::vector<hardware::StreamPlace> places = {{beats, bytes},
+                                               {static_cast<uint64_t>(options.beats_out), bytes}};
+  hardware::PlaceStreams(&places);
+  const std::span all(places);
+  memory.emplace(*options.memory, all.first(1), all.subspan(1));
 }
 
 // One clock cycle. Units run in an order in which none sees what another writes in the same cycle:
@@ -214,7 +227,9 @@ Status CycleMachine::State::Step(const CycleOptions& options) {
 
 // The stream out takes a beat from its register.
 void CycleMachine::State::StreamOut(const CycleOptions& options) {
-  const bool taken = options.out_stalls <= 0 || random.Uniform() >= options.out_stalls;
+  const bool taken = memory.has_value()
+                         ? memory->takes(0)
+                         : options.out_stalls <= 0 || random.Uniform() >= options.out_stalls;
   if (out_register.empty()) return;
   if (!taken) return;
   for (const uint32_t lane : out_register.front()) {
@@ -434,7 +449,9 @@ void CycleMachine::State::Deliver() {
 // The stream in offers its next beat until the register takes it.
 void CycleMachine::State::StreamIn(const CycleOptions& options) {
   if (sent_beats == beats) return;
-  offered = offered || options.in_stalls <= 0 || random.Uniform() >= options.in_stalls;
+  offered = memory.has_value()
+                ? memory->offers(0)
+                : offered || options.in_stalls <= 0 || random.Uniform() >= options.in_stalls;
   if (!offered) return;
   if (in_count >= kRegisterBeats) return;
   in_register.push_back(sent_beats++);
@@ -450,17 +467,25 @@ void CycleMachine::State::EndCycle() {
     fabric.WriteMemory(write.tile, write.memory, write.address, write.lanes);
   }
   writes.erase(writes.begin(), writes.begin() + static_cast<ptrdiff_t>(done));
+  if (memory.has_value()) {
+    if (memory->answers()) last_event = now;
+    memory->Clock(in_count < kRegisterBeats ? 1 : 0, out_count > 0 ? 1 : 0);
+  }
   ++now;
 }
 
 Trace CycleMachine::State::MakeTrace() {
   Trace trace;
-  trace.cycles = last_out < 0 || first_in < 0 ? now : last_out - first_in + 1;
+  trace.cycles = memory.has_value()             ? memory->cycles()
+                 : last_out < 0 || first_in < 0 ? now
+                                                : last_out - first_in + 1;
+  // Behind memory, time begins with the start of the run.
+  const int64_t begin = memory.has_value() ? 0 : std::max<int64_t>(first_in, 0);
   LimitSpans(kMostSpans, &spans);
   trace.span_resolution = spans.span_resolution;
   for (Span span : spans.spans) {
-    span.begin -= std::max<int64_t>(first_in, 0);
-    span.end = std::min(span.end - std::max<int64_t>(first_in, 0), trace.cycles);
+    span.begin -= begin;
+    span.end = std::min(span.end - begin, trace.cycles);
     if (span.begin < span.end) trace.spans.push_back(span);
   }
   const auto unit = [&](std::string name, int64_t busy, std::map<std::string, int64_t> stalls) {

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "kiln/hardware/axi_port_model.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/cgra/config/config.h"
 #include "kiln/targets/cgra/isa/program.h"
@@ -20,11 +22,16 @@ struct CycleOptions {
   double in_stalls = 0, out_stalls = 0;
   uint64_t seed = 1;
   int64_t most_cycles = 0;  // 0: no limit
+  // The memory that the stream in is read from and the stream out is stored in
+  // (hardware/stream_memory_model.h), in place of stalls at random; and how many beats are stored.
+  std::optional<hardware::AxiTiming> memory;
+  int64_t beats_out = 0;
 };
 
 struct CycleResult {
   std::vector<uint8_t> bytes;  // of the stream out
-  // Cycles from the first input beat to the last output beat. Units:
+  // Cycles from the first input beat to the last output beat, or, behind memory, from the start to
+  // the end of the run (register CYCLES, docs/driver.md). Units:
   //   in, out    beats of the streams, as the hardware counts them
   //   load       beats of writes, which dispatch takes
   //   dispatch   its other beats, and repeated deliveries; stalls "no beat", "ring full", "run"

@@ -14,14 +14,9 @@ namespace kiln::cgra {
 StatusOr<std::unique_ptr<RtlMachine>> RtlMachine::Build(const Config& config,
                                                         const RtlOptions& options, bool trace) {
   std::unique_ptr<RtlMachine> machine(new RtlMachine(config));
-  KILN_ASSIGN_OR_RETURN(const hardware::RtlProject project, ProjectOf(config));
-  KILN_ASSIGN_OR_RETURN(machine->simulation_, StreamSimulation::Build(
-                                                  options,
-                                                  [&project](const std::filesystem::path& folder) {
-                                                    return hardware::WriteRtlProject(project,
-                                                                                     folder);
-                                                  },
-                                                  trace));
+  KILN_ASSIGN_OR_RETURN(hardware::RtlProject project, ProjectOf(config));
+  KILN_ASSIGN_OR_RETURN(machine->simulation_,
+                        StreamSimulation::Build(options, std::move(project), /*split=*/0, trace));
   return machine;
 }
 
@@ -40,7 +35,7 @@ StatusOr<RtlMachine::Result> RtlMachine::RunStream(std::span<const uint8_t> stre
   const size_t beat_bytes = BeatBytes(config_);
   KILN_CHECK(stream.size() % beat_bytes == 0);
   KILN_ASSIGN_OR_RETURN(StreamSimulation::Result simulated,
-                        simulation_->Run(stream, static_cast<size_t>(beats),
+                        simulation_->Run(stream, {static_cast<size_t>(beats)},
                                          static_cast<int>(beat_bytes), options, wave));
   Result result{.data = std::vector<int32_t>(simulated.bytes.size() / 4),
                 .trace = std::move(simulated.trace)};

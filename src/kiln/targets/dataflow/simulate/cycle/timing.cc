@@ -9,10 +9,16 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "kiln/hardware/stream_memory_model.h"
+#include "kiln/targets/dataflow/isa/derived.h"
 #include "kiln/targets/dataflow/simulate/cycle/links.h"
 
 namespace kiln::dataflow {
 namespace {
+
+// Cycles in which nothing moves after which a run behind memory has stopped. The model answers
+// sooner, but for the memory's own time.
+constexpr int64_t kMostQuietCycles = 1000;
 
 // An event queue. An actor is called when it asked for it, or when a neighbour has freed room or
 // sent a word in a channel that they share. Each actor has at most one valid entry; older ones are
@@ -29,10 +35,13 @@ class TimingSimulation final : public Schedule {
       actors_.push_back(MakeActor(pipeline, static_cast<int>(i), options, &links_, this));
       wakes_.push_back(kNever);
     }
+    if (options.memory.has_value()) PutBehind(*options.memory);
     for (size_t i = 0; i < actors_.size(); ++i) Wake(static_cast<int>(i), 0);
   }
 
   void Wake(int actor, int64_t when) override {
+    // Behind memory, sources and sinks act in each cycle in which a beat passes, and in no other.
+    if (memory_.has_value() && IsEnd(actor)) return;
     int64_t& wake = wakes_[static_cast<size_t>(actor)];
     if (when >= wake) return;
     wake = when;
@@ -41,25 +50,88 @@ class TimingSimulation final : public Schedule {
 
   StatusOr<PipelineTiming> Run() {
     PipelineTiming timing;
-    while (!queue_.empty()) {
-      const auto [now, actor] = queue_.top();
-      queue_.pop();
-      int64_t& wake = wakes_[static_cast<size_t>(actor)];
-      if (wake != now) continue;  // it was called earlier
-      wake = kNever;
-      if (options_.most_events > 0 && timing.events == options_.most_events)
-        return ErrorAt("", "the pipeline",
-                       fmt::format("takes more than {} events to simulate", options_.most_events),
-                       "a smaller network");
-      ++timing.events;
-      const int64_t next = actors_[static_cast<size_t>(actor)]->Run(now);
-      if (next != kNever) Wake(actor, next);
+    if (memory_.has_value()) {
+      KILN_RETURN_IF_ERROR(RunBehindMemory(&timing));
+    } else {
+      KILN_RETURN_IF_ERROR(RunEvents(kNever, &timing));
     }
     KILN_RETURN_IF_ERROR(CheckFinished());
     return Finish(std::move(timing));
   }
 
  private:
+  bool IsEnd(int actor) const {
+    const StageKind kind = pipeline_.stages[static_cast<size_t>(actor)].kind;
+    return kind == StageKind::kSource || kind == StageKind::kSink;
+  }
+
+  void PutBehind(const hardware::AxiTiming& memory) {
+    std::vector<hardware::StreamPlace> places;
+    const auto place = [&](const Channel& channel) {
+      places.push_back({static_cast<uint64_t>(channel.words() * options_.images),
+                        static_cast<int>(BytesOfBeat(channel))});
+    };
+    const std::vector<int> sources = pipeline_.Find(StageKind::kSource);
+    for (const int source : sources)
+      place(pipeline_.output(pipeline_.stages[static_cast<size_t>(source)]));
+    for (const int sink : pipeline_.Find(StageKind::kSink))
+      place(pipeline_.input(pipeline_.stages[static_cast<size_t>(sink)]));
+    hardware::PlaceStreams(&places);
+    const std::span streams(places);
+    memory_.emplace(memory, streams.first(sources.size()), streams.subspan(sources.size()));
+  }
+
+  // Calls actors until no event before or in cycle `until` is left.
+  Status RunEvents(int64_t until, PipelineTiming* timing) {
+    while (!queue_.empty() && queue_.top().first <= until) {
+      const auto [now, actor] = queue_.top();
+      queue_.pop();
+      int64_t& wake = wakes_[static_cast<size_t>(actor)];
+      if (wake != now) continue;  // it was called earlier
+      wake = kNever;
+      if (options_.most_events > 0 && timing->events == options_.most_events)
+        return ErrorAt("", "the pipeline",
+                       fmt::format("takes more than {} events to simulate", options_.most_events),
+                       "a smaller network");
+      ++timing->events;
+      const int64_t next = actors_[static_cast<size_t>(actor)]->Run(now);
+      if (next != kNever) Wake(actor, next);
+    }
+    return OkStatus();
+  }
+
+  // Steps the memory cycle by cycle, with the events of each cycle.
+  Status RunBehindMemory(PipelineTiming* timing) {
+    const std::vector<int> sources = pipeline_.Find(StageKind::kSource),
+                           sinks = pipeline_.Find(StageKind::kSink);
+    for (int64_t now = 0, quiet = 0; memory_->busy() || !queue_.empty(); ++now) {
+      if (++quiet > kMostQuietCycles) break;  // CheckFinished says what waits
+      uint64_t ready = 0, valid = 0;
+      const auto pass = [&](int actor) {
+        actors_[static_cast<size_t>(actor)]->Run(now);
+        ++timing->events;
+        quiet = 0;
+      };
+      for (size_t i = 0; i < sources.size(); ++i) {
+        const Stage& stage = pipeline_.stages[static_cast<size_t>(sources[i])];
+        if (!links_[static_cast<size_t>(stage.outputs[0])].HasRoom(now, 1)) continue;
+        ready |= uint64_t{1} << i;
+        if (memory_->offers(i)) pass(sources[i]);
+      }
+      KILN_RETURN_IF_ERROR(RunEvents(now, timing));
+      // Sinks come last: a stage that acts later in this cycle would miss their wake-up call.
+      for (size_t i = 0; i < sinks.size(); ++i) {
+        const Stage& stage = pipeline_.stages[static_cast<size_t>(sinks[i])];
+        if (!links_[static_cast<size_t>(stage.inputs[0])].HasWord(now)) continue;
+        valid |= uint64_t{1} << i;
+        if (memory_->takes(i)) pass(sinks[i]);
+      }
+      if (!queue_.empty() || memory_->answers()) quiet = 0;
+      memory_->Clock(ready, valid);
+    }
+    return OkStatus();
+  }
+
   // Every sink has taken all words of all images; otherwise the stages wait for one another.
   Status CheckFinished() {
     for (const int sink : pipeline_.Find(StageKind::kSink)) {
@@ -92,7 +164,7 @@ class TimingSimulation final : public Schedule {
       for (size_t i = 0; i < pushes.size(); ++i)
         timing.finished[i] = std::max(timing.finished[i], pushes[i] + 2 - begin);
     }
-    timing.cycles = timing.finished.back();
+    timing.cycles = memory_.has_value() ? memory_->cycles() : timing.finished.back();
     return timing;
   }
 
@@ -102,6 +174,7 @@ class TimingSimulation final : public Schedule {
   std::vector<Link> links_;
   std::vector<std::unique_ptr<Actor>> actors_;
   std::vector<int64_t> wakes_;  // by actor: the cycle of its next call
+  std::optional<hardware::StreamMemoryModel> memory_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> queue_;
 };
 

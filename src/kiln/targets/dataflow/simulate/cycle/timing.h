@@ -10,9 +10,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "kiln/hardware/axi_port_model.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/dataflow/isa/pipeline.h"
 
@@ -28,6 +30,9 @@ struct TimingOptions {
   int64_t interval = 0;
   // The work after which the simulation is given up; 0: none.
   int64_t most_events = 0;
+  // The memory that the words of sources are read from and the words of sinks are stored in
+  // (hardware/stream_memory_model.h), in one run for all images. `interval` is ignored.
+  std::optional<hardware::AxiTiming> memory = std::nullopt;
 };
 
 // What happened at a channel.
@@ -49,9 +54,11 @@ struct StageTiming {
 };
 
 struct PipelineTiming {
-  // From the cycle of the first word into a source to the cycle of the last word out of a sink.
+  // From the cycle of the first word into a source to the cycle of the last word out of a sink;
+  // behind memory, from the start to the end of the run (register CYCLES, docs/driver.md).
   int64_t cycles = 0;
-  // By image: the cycle in which its last word leaves, counted from the first word into a source.
+  // By image: the cycle in which its last word has entered the channel of a sink and can leave,
+  // counted from the first word into a source. Without a memory, it leaves in this cycle.
   std::vector<int64_t> finished;
   std::vector<ChannelTiming> channels;
   std::vector<StageTiming> stages;

@@ -36,22 +36,29 @@ struct SimulatedImages {
 class SegmentSimulation {
  public:
   // Builds the simulation of a pipeline, in `folder` or, if that is empty, in a temporary folder.
-  // The pipeline must outlive this object. Errors: the errors of hardware::WriteRtlProject and
-  // BuildSimulation; Verilator or clang++-19 is missing or fails.
+  // With `behind_memory` it is the simulation of the pipeline behind memory
+  // (hardware/stream_memory.h), which must have no weight streams. The pipeline must outlive this
+  // object. Errors: the errors of hardware::WriteRtlProject and BuildSimulation; Verilator or
+  // clang++-19 is missing or fails.
   static StatusOr<std::unique_ptr<SegmentSimulation>> Build(
       const Pipeline& pipeline, const EmitOptions& emit, const std::filesystem::path& folder,
-      const hardware::SimulationKind& kind = {});
+      const hardware::SimulationKind& kind = {}, bool behind_memory = false);
 
   // Sends images back to back: for each source the codes of all images. Registers begin with random
-  // contents, and both ends stall with the probability in `options`. Errors: the simulation fails,
-  // or takes longer than options.most_cycles.
+  // contents, and both ends, or the channels of the memory, stall with the probability in
+  // `options`. Behind memory, all images are one run, and SimulatedImages::finished is empty.
+  // Errors: the simulation fails, or takes longer than options.most_cycles.
   StatusOr<SimulatedImages> Run(std::span<const std::vector<int64_t>> inputs, int64_t images,
                                 const RtlOptions& options, const RecordedCycles& wave = {}) const;
 
  private:
   explicit SegmentSimulation(const Pipeline& pipeline) : pipeline_(pipeline) {}
+  StatusOr<SimulatedImages> RunBehindMemory(std::span<const std::vector<int64_t>> inputs,
+                                            int64_t images, const RtlOptions& options,
+                                            const RecordedCycles& wave) const;
 
   const Pipeline& pipeline_;
+  bool behind_memory_ = false;
   std::optional<TemporaryFolder> temporary_;
   std::filesystem::path folder_;  // with the contents of memories
   std::filesystem::path program_;
