@@ -425,8 +425,8 @@ StatusOr<RunReport> RunFlow(const FlowOptions& options, const FlowProgress& prog
   }
   EvaluateOptions evaluate = options.evaluate;
   if (options.memory.has_value()) {
-    KILN_RETURN_IF_ERROR(ApplyMemory(*options.memory, *compiled.accelerator, evaluate.level,
-                                     &compiled.report, &evaluate.memory));
+    KILN_RETURN_IF_ERROR(
+        ApplyMemory(*options.memory, *compiled.accelerator, &compiled.report, &evaluate.memory));
   }
   KILN_RETURN_IF_ERROR(Evaluate(compiled.network, compiled.accelerator.get(),
                                 compiled.program.get(), compiled.images, evaluate, progress,

@@ -54,9 +54,8 @@ struct RtlOptions {
   // (hardware/gate_level.h) rather than from its SystemVerilog.
   bool netlist = false;
   // The memory behind the ports. By default it is ideal: always ready, with the design point's
-  // latency. Other memories change cycles, never bits. The cycle level can model another latency
-  // (Accelerator::MostMemoryLatency) and on some machines a DRAM (Accelerator::SimulatesMemory),
-  // but no stalls.
+  // latency. Other memories change cycles, never bits. The cycle level of families with memory
+  // ports (Accelerator::MostMemoryLatency) simulates other latencies and a DRAM, but no stalls.
   double stall_probability = 0;     // of each AXI channel, for each stretch of 1 to 8 cycles
   double dram_bytes_per_cycle = 0;  // > 0: a DRAM of this bandwidth, shared by all ports
   uint64_t dram_row_miss = 0;       // additional cycles of a burst to another DRAM row
@@ -189,12 +188,10 @@ class Accelerator {
   // cost of the design point. Errors: those of EstimateCost.
   virtual StatusOr<Cost> EstimateProgramCost(const Program& program, int node_nm) const;
   // Returns the largest RtlOptions::memory_latency for which the hardware can keep enough requests
-  // in flight, so that its ports never wait. Without SimulatesMemory, the rtl level has the cycle
-  // level's cycles up to this latency. 0: only behind the ideal memory.
-  virtual uint64_t MostMemoryLatency() const { return 0; }
-  // Returns whether the cycle level simulates a memory of any latency and a DRAM of
+  // in flight, so that its ports never wait; 0 if the machine has no memory behind its ports. The
+  // cycle level of a machine with such a memory simulates any latency and a DRAM of
   // RtlOptions::dram_bytes_per_cycle and dram_row_miss, with the rtl level's cycles.
-  virtual bool SimulatesMemory() const { return false; }
+  virtual uint64_t MostMemoryLatency() const { return 0; }
   // Returns the same design point with a MostMemoryLatency of `cycles`: its ports keep more or
   // fewer requests in flight. Errors: the machine has no memory; a latency that its keys do not
   // allow.
