@@ -27,7 +27,8 @@ struct Asked {
 // cycles in which the requests are accepted, and in which their words are at the output.
 std::pair<std::vector<uint64_t>, std::vector<uint64_t>> Read(MemoryBus& bus, size_t outstanding,
                                                              const std::vector<Asked>& requests) {
-  AxiReadPortModel<int> port(bus, kPortBytes, outstanding);
+  AxiReadBus read_bus{bus};
+  AxiReadPortModel<int> port(read_bus, kPortBytes, outstanding);
   std::vector<uint64_t> accepted, words;
   for (uint64_t now = 0; words.size() < requests.size() && now < 10000; ++now) {
     const size_t next = accepted.size();
@@ -77,7 +78,8 @@ TEST(AxiReadPortModel, BurstsEndAtPages) {
 
 TEST(AxiReadPortModel, PortsShareADram) {
   MemoryBus bus(Memory(8, 8));  // a beat every two cycles
-  AxiReadPortModel<int> one(bus, kPortBytes, 12), other(bus, kPortBytes, 12);
+  AxiReadBus one_bus{bus}, other_bus{bus};
+  AxiReadPortModel<int> one(one_bus, kPortBytes, 12), other(other_bus, kPortBytes, 12);
   one.Request(0, 0, 16, 0);
   other.Request(0, 256, 16, 0);
   for (uint64_t now = 0; now < 2; ++now) {
@@ -86,6 +88,69 @@ TEST(AxiReadPortModel, PortsShareADram) {
   }
   EXPECT_EQ(one.next_word(), 1u + 8 + 2);
   EXPECT_EQ(other.next_word(), 1u + 8 + 4) << "the port that is sampled later waits";
+}
+
+TEST(AxiReadPortModel, PortsShareABus) {
+  MemoryBus memory(Memory(1));
+  AxiReadBus bus{memory, 1};
+  AxiReadPortModel<int> one(bus, kPortBytes, 12), other(bus, kPortBytes, 12);
+  one.Request(0, 0, 48, 0);  // beats on the bus in cycles 3 to 5
+  for (uint64_t now = 3; now < 5; ++now) one.Request(now, 0, 0, 1);
+  one.Request(5, 0, 16, 2);    // on the bus in 8
+  other.Request(6, 0, 16, 3);  // on the bus in 9
+  for (uint64_t now = 0; now < 9; ++now) {
+    one.Sample(now);
+    other.Sample(now);
+  }
+  EXPECT_EQ(one.next_word(), 6u) << "the address passes the arbiter";
+  EXPECT_EQ(one.TakeWord(), 0);
+  // The null requests leave the queue in cycles 6 and 7.
+  for (uint64_t cycle = 7; cycle < 9; ++cycle) {
+    EXPECT_EQ(one.next_word(), cycle);
+    EXPECT_EQ(one.TakeWord(), 1);
+  }
+  EXPECT_EQ(one.next_word(), 9u);
+  EXPECT_EQ(other.next_word(), 10u);
+}
+
+TEST(AxiReadPortModel, ABeatThatItsPortRefusesHoldsUpTheBus) {
+  AxiTiming timing = Memory(1, 16);
+  timing.row_miss = 20;
+  MemoryBus memory(timing);
+  AxiReadBus bus{memory};
+  AxiReadPortModel<int> one(bus, kPortBytes, 12), other(bus, kPortBytes, 12);
+  one.Request(0, 0, 16, 0);   // opens a row: its beat is on the bus in 1 + 1 + 20
+  one.Request(1, 0, 0, 1);    // leaves the queue after it, in 23
+  one.Request(2, 0, 0, 2);    // in 24
+  one.Request(3, 16, 16, 3);  // on the bus from 23 on, accepted in 25
+  other.Request(4, 32, 16, 4);
+  for (uint64_t now = 0; now < 6; ++now) {
+    one.Sample(now);
+    other.Sample(now);
+  }
+  for (const uint64_t cycle : {23u, 24u, 25u, 26u}) {
+    EXPECT_EQ(one.next_word(), cycle);
+    one.TakeWord();
+  }
+  EXPECT_EQ(other.next_word(), 27u);
+}
+
+TEST(AxiReadPortModel, AHeldWordKeepsBackTheNextBeat) {
+  MemoryBus memory(Memory(8));
+  AxiReadBus bus{memory};
+  AxiReadPortModel<int> port(bus, kPortBytes, 12, /*holds_words=*/true);
+  for (uint64_t now = 0; now < 4; ++now) {
+    if (port.ready(now) && now < 3) port.Request(now, 16 * now, 16, static_cast<int>(now));
+    port.Sample(now);
+  }
+  EXPECT_EQ(port.next_word(), 10u);
+  EXPECT_EQ(port.next_tag(), 0);
+  EXPECT_EQ(port.TakeWord(15), 0);
+  EXPECT_EQ(port.next_word(), 16u) << "its beat is accepted in the cycle in which the word leaves";
+  EXPECT_EQ(port.TakeWord(16), 1);
+  EXPECT_EQ(port.next_word(), 17u);
+  EXPECT_EQ(port.TakeWord(17), 2);
+  EXPECT_FALSE(port.busy());
 }
 
 TEST(AxiWritePortModel, RequestsAreDoneAfterTheirBeatsAndTheLatency) {

@@ -81,8 +81,7 @@ class RunCommand final : public Command {
     app.add_option(
            "--memory", memory_,
            "Bandwidth and latency of the memory that all ports share, or that streams are read "
-           "from and stored in, and the time that a row miss adds: simulated, or, on machines "
-           "whose cycle level has the latency only, a bound of the time")
+           "from and stored in, and the time that a row miss adds; the run simulates it")
         ->type_name("GB/s,ns[,ns]");
     DeclareNode(app, &node_nm_);
     app.add_flag("--no-fp32", no_fp32_, "Leave out the fp32 run that accuracy is compared with");

@@ -426,8 +426,8 @@ StatusOr<RunReport> RunFlow(const FlowOptions& options, const FlowProgress& prog
   }
   EvaluateOptions evaluate = options.evaluate;
   if (options.memory.has_value()) {
-    KILN_RETURN_IF_ERROR(ApplyMemory(*options.memory, *compiled.accelerator, evaluate.level,
-                                     &compiled.report, &evaluate.memory));
+    KILN_RETURN_IF_ERROR(
+        ApplyMemory(*options.memory, *compiled.accelerator, &compiled.report, &evaluate.memory));
     if (compiled.report.interval_cycles > 0) {
       KILN_ASSIGN_OR_RETURN(const int64_t interval, compiled.accelerator->IntervalBehind(
                                                         *compiled.program, evaluate.memory));

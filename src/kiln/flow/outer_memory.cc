@@ -126,19 +126,16 @@ Status AdaptToMemory(const OuterMemory& memory, int node_nm,
   return OkStatus();
 }
 
-Status ApplyMemory(const OuterMemory& memory, const Accelerator& accelerator, Level level,
-                   RunReport* report, RtlOptions* rtl) {
+Status ApplyMemory(const OuterMemory& memory, const Accelerator& accelerator, RunReport* report,
+                   RtlOptions* rtl) {
   if (!report->traffic.has_value()) {
     return UnsupportedAt("", accelerator.name(), "bytes by kernel are not known for --memory", "");
   }
   KILN_ASSIGN_OR_RETURN(const double mhz, ClockOf(accelerator, report->machine->cost.node_nm));
   RunReport::Memory timed = MemoryAtClock(memory, mhz);
-  timed.is_exact = level == Level::kRtl || accelerator.SimulatesMemory();
   rtl->memory_latency = static_cast<uint64_t>(timed.latency_cycles);
-  if (timed.is_exact) {
-    rtl->dram_bytes_per_cycle = timed.bytes_per_cycle;
-    rtl->dram_row_miss = static_cast<uint64_t>(timed.row_miss_cycles);
-  }
+  rtl->dram_bytes_per_cycle = timed.bytes_per_cycle;
+  rtl->dram_row_miss = static_cast<uint64_t>(timed.row_miss_cycles);
   for (size_t k = 0; k < report->traffic->bytes.size(); ++k)
     report->traffic->bytes[k].push_back(report->traffic->Bytes(k));
   report->traffic->ports.push_back(

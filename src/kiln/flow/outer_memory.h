@@ -37,14 +37,11 @@ RunReport::Memory MemoryAtClock(const OuterMemory& memory, double mhz);
 Status AdaptToMemory(const OuterMemory& memory, int node_nm,
                      std::unique_ptr<Accelerator>* accelerator, RunReport* report);
 
-// Sets the memory of a run at `level` on the accelerator, adds it to the report and to the report's
-// traffic as the port "memory", and sets the memory of the run. At the rtl level, and at the cycle
-// level of machines that simulate it (Accelerator::SimulatesMemory), the ports share a DRAM of this
-// bandwidth and latency with these row misses. The cycle level of other machines has the latency;
-// what the bandwidth costs at least follows from the bytes (Performance::bounded).
-// AdaptToMemory comes before.
-Status ApplyMemory(const OuterMemory& memory, const Accelerator& accelerator, Level level,
-                   RunReport* report, RtlOptions* rtl);
+// Sets the memory of a run on the accelerator, and adds it to the report and, as the port "memory",
+// to the report's traffic. The ports share a DRAM of this bandwidth and latency with these row
+// misses. AdaptToMemory comes before.
+Status ApplyMemory(const OuterMemory& memory, const Accelerator& accelerator, RunReport* report,
+                   RtlOptions* rtl);
 
 }  // namespace kiln
 

@@ -36,13 +36,27 @@ inline uint64_t BeatsOfBurst(uint64_t place, uint64_t beats, uint64_t port_bytes
   return std::min(beats, page - place % page);
 }
 
+// A bus on which read ports request: one port alone, or several behind kiln_axi_arbiter.sv. Ports
+// that share a bus must not request in the same cycle (kiln_bus_turns.sv).
+struct AxiReadBus {
+  MemoryBus& memory;
+  uint64_t address_delay = 0;  // cycles in which an address passes to the memory: 1 in an arbiter
+  testbench::ReadTimes times{};
+  uint64_t last_beat = 0;  // when the last beat so far is accepted
+};
+
 // A read port. `Tag` identifies a request when its word arrives.
 template <typename Tag>
 class AxiReadPortModel {
  public:
-  // `outstanding` is the number of requests that can be in flight.
-  AxiReadPortModel(MemoryBus& bus, int64_t port_bytes, size_t outstanding)
-      : bus_(bus), port_bytes_(static_cast<uint64_t>(port_bytes)), outstanding_(outstanding) {}
+  // `outstanding` is the number of requests that can be in flight. With `holds_words`, a word stays
+  // at the output until the cycle that TakeWord states; otherwise it is taken at once.
+  AxiReadPortModel(AxiReadBus& bus, int64_t port_bytes, size_t outstanding,
+                   bool holds_words = false)
+      : bus_(bus),
+        port_bytes_(static_cast<uint64_t>(port_bytes)),
+        outstanding_(outstanding),
+        holds_words_(holds_words) {}
 
   // Returns whether the port accepts a request in cycle `now`.
   bool ready(uint64_t now) {
@@ -55,45 +69,55 @@ class AxiReadPortModel {
     const auto beats = static_cast<uint64_t>(
         BeatsOf(address, static_cast<int64_t>(bytes), static_cast<int64_t>(port_bytes_)));
     free_at_ = now + std::max<uint64_t>(beats, 1);
-    waiting_.push_back({now, 0, tag});
+    // A null request leaves the queue one cycle after it entered, or after the request before it.
+    waiting_.push_back({beats == 0 ? now + 1 : 0, beats, 0, tag});
     uint64_t place = address / port_bytes_, left = beats;
-    for (uint64_t cycle = now + 1; left > 0; ++cycle) {
+    for (uint64_t cycle = now + 1 + bus_.address_delay; left > 0; ++cycle) {
       const uint64_t burst = BeatsOfBurst(place, left, port_bytes_);
       bursts_.push_back({cycle, place * port_bytes_, burst});
       place += burst;
       left -= burst;
       ++waiting_.back().bursts;
     }
-    PassNullRequests();
+    Resolve();
   }
-  // Performs the handshake of the address channel in cycle `now`.
+  // Performs the handshake of the memory's address channel in cycle `now`.
   void Sample(uint64_t now) {
     if (bursts_.empty() || bursts_.front().cycle > now) return;
     KILN_CHECK(bursts_.front().cycle == now);
     const Burst burst = bursts_.front();
     bursts_.pop_front();
-    times_.Book(bus_, now, burst.address, burst.beats, port_bytes_,
-                [&](uint64_t cycle) { last_beat_ = std::max(cycle, last_beat_ + 1); });
-    if (--waiting_.front().bursts > 0) return;
-    Pop(last_beat_);
-    PassNullRequests();
+    Waiting& request = waiting_[booked_];
+    bus_.times.Book(bus_.memory, now, burst.address, burst.beats, port_bytes_,
+                    [&](uint64_t cycle) { request.last = std::max(cycle, request.last + 1); });
+    --request.bursts;
+    Resolve();
   }
 
-  // Returns the cycle in which the oldest word is at the output, or kNeverDone if no address of it
-  // has been accepted. Words leave in the order of their requests, at most one per cycle.
+  // Returns the cycle in which the oldest word is at the output, or kNeverDone if that is not known
+  // yet: an address of it has not been accepted, or the word before is still held. Words leave in
+  // the order of their requests, at most one per cycle.
   uint64_t next_word() const { return words_.empty() ? kNeverDone : words_.front().cycle; }
-  Tag TakeWord() {
+  // Returns the tag of that word.
+  const Tag& next_tag() const { return words_.front().tag; }
+  // Takes that word; with `holds_words` in cycle `taken`.
+  Tag TakeWord(uint64_t taken = 0) {
     const Tag tag = words_.front().tag;
     words_.pop_front();
+    output_free_ = taken;
+    if (holds_words_) Resolve();
     return tag;
   }
   // Returns whether an address has still to be accepted by the memory.
   bool asks() const { return !bursts_.empty(); }
+  // Returns whether a request has not delivered its word.
+  bool busy() const { return !waiting_.empty() || !words_.empty(); }
 
  private:
   struct Waiting {
-    uint64_t accepted;  // the cycle of the request
-    uint64_t bursts;    // whose times are not known yet; 0 for a null request
+    uint64_t last;  // when the last beat so far would be accepted if the port never waited
+    uint64_t beats;
+    uint64_t bursts;  // whose times are not known yet; 0 for a null request
     Tag tag;
   };
   struct Burst {
@@ -105,26 +129,31 @@ class AxiReadPortModel {
     Tag tag;
   };
 
-  // Ends the oldest request, whose last beat is accepted in `cycle`.
-  void Pop(uint64_t cycle) {
-    last_beat_ = cycle;
-    popped_.push_back(cycle);
-    words_.push_back({cycle + 1, waiting_.front().tag});
-    waiting_.pop_front();
-  }
-  // A null request leaves the queue one cycle after it entered, or after the request before it.
-  void PassNullRequests() {
-    while (!waiting_.empty() && waiting_.front().bursts == 0)
-      Pop(std::max(waiting_.front().accepted, last_beat_) + 1);
+  // Finds when requests leave the queue: with their last beats, which follow each other on the bus
+  // and are accepted while the output is free.
+  void Resolve() {
+    while (booked_ < waiting_.size() && waiting_[booked_].bursts == 0) ++booked_;
+    for (; booked_ > 0 && !(holds_words_ && !words_.empty()); --booked_) {
+      const Waiting& oldest = waiting_.front();
+      uint64_t first = std::max(last_beat_ + 1, output_free_);
+      if (oldest.beats > 0) first = std::max(first, bus_.last_beat + 1) + oldest.beats - 1;
+      last_beat_ = std::max(first, oldest.last);
+      if (oldest.beats > 0) bus_.last_beat = last_beat_;
+      popped_.push_back(last_beat_);
+      words_.push_back({last_beat_ + 1, oldest.tag});
+      waiting_.pop_front();
+    }
   }
 
-  MemoryBus& bus_;
+  AxiReadBus& bus_;
   const uint64_t port_bytes_;
   const size_t outstanding_;
-  testbench::ReadTimes times_;
+  const bool holds_words_;
   uint64_t free_at_ = 0;    // first cycle after the beats of the last request
   uint64_t last_beat_ = 0;  // when the last beat so far is accepted, or the last null request ends
+  uint64_t output_free_ = 0;  // when the word taken last leaves the output
   std::deque<Waiting> waiting_;
+  size_t booked_ = 0;  // of these, the oldest ones: all of their addresses have been accepted
   std::deque<Burst> bursts_;
   std::deque<uint64_t> popped_;  // when requests leave the queue that limits those in flight
   std::deque<Word> words_;
@@ -134,9 +163,13 @@ class AxiReadPortModel {
 template <typename Tag>
 class AxiWritePortModel {
  public:
-  // `outstanding` is the number of bursts that can be in flight.
-  AxiWritePortModel(MemoryBus& bus, int64_t port_bytes, size_t outstanding)
-      : bus_(bus), port_bytes_(static_cast<uint64_t>(port_bytes)), outstanding_(outstanding) {}
+  // `outstanding` is the number of bursts that can be in flight, and `delay` the cycles in which
+  // addresses and beats pass to the memory: 1 behind kiln_axi_arbiter.sv or kiln_shared_bus.sv.
+  AxiWritePortModel(MemoryBus& bus, int64_t port_bytes, size_t outstanding, uint64_t delay = 0)
+      : bus_(bus),
+        port_bytes_(static_cast<uint64_t>(port_bytes)),
+        outstanding_(outstanding),
+        delay_(delay) {}
 
   // Returns whether the port accepts a request in cycle `now`.
   bool ready(uint64_t now) { return now >= free_at_ && left_ == 0 && HasRoom(now); }
@@ -179,10 +212,12 @@ class AxiWritePortModel {
   bool idle(uint64_t now) const { return in_flight_ == 0 && now >= idle_from_; }
   // Returns whether addresses or data have still to be accepted by the memory.
   bool asks() const { return left_ > 0 || !bursts_.empty(); }
+  // Returns whether a request has not been taken as done.
+  bool busy() const { return in_flight_ > 0; }
 
  private:
   struct Burst {
-    uint64_t complete;  // when its address and its last beat have been accepted
+    uint64_t complete;  // when the memory has accepted its address and its last beat
     uint64_t address, beats;
     bool last;  // of its request
     Tag tag;
@@ -202,7 +237,7 @@ class AxiWritePortModel {
     const uint64_t beats = BeatsOfBurst(place_, left_, port_bytes_);
     data_at_ += beats;  // one cycle after the last beat is offered to its queue
     bursts_.push_back(
-        {std::max(now + 1, data_at_), place_ * port_bytes_, beats, beats == left_, tag_});
+        {std::max(now + 1, data_at_) + delay_, place_ * port_bytes_, beats, beats == left_, tag_});
     place_ += beats;
     left_ -= beats;
     pushed_at_ = now;
@@ -211,6 +246,7 @@ class AxiWritePortModel {
   MemoryBus& bus_;
   const uint64_t port_bytes_;
   const size_t outstanding_;
+  const uint64_t delay_;
   testbench::WriteTimes times_;
   uint64_t free_at_ = 0;  // first cycle after the beats of the last request
   // The current request: its beats without a burst, where they begin, and when the next beat's

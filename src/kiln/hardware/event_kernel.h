@@ -146,6 +146,9 @@ class Simulator {
     ends_.push({at, sequence_++, what});
   }
 
+  // Returns whether no process waits for a cycle.
+  bool idle() const { return events_.empty(); }
+
   // Processes all events. Stops at the first one after cycle `limit` and then returns false.
   bool Run(int64_t limit) {
     while (!events_.empty() || !ends_.empty()) {

@@ -137,7 +137,6 @@ std::string RemarksOf(const SavedRun& run) {
   std::vector<std::string> remarks;
   if (run.estimated && run.cycles.has_value()) remarks.emplace_back("estimated");
   if (run.seconds.has_value() && !run.clock_confirmed) remarks.emplace_back("clock not confirmed");
-  if (run.bounded) remarks.emplace_back("time is a lower bound");
   if (run.partial) remarks.emplace_back("PARTIAL");
   return fmt::format("{}", fmt::join(remarks, ", "));
 }

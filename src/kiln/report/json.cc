@@ -234,8 +234,7 @@ std::string ToJson(const RunReport& report) {
                             {"bytes_per_cycle", memory->bytes_per_cycle},
                             {"latency_cycles", memory->latency_cycles},
                             {"row_miss_cycles", memory->row_miss_cycles},
-                            {"least_cycles", MemoryCycles(report)},
-                            {"exact", memory->is_exact}};
+                            {"least_cycles", MemoryCycles(report)}};
   }
   json["quantisation"] = nullptr;
   if (report.quantisation.has_value()) {

@@ -57,11 +57,6 @@ int64_t MemoryCycles(const RunReport& report) {
       std::ceil(static_cast<double>(runs * bytes) / report.memory->bytes_per_cycle));
 }
 
-int64_t CyclesBehindMemory(const RunReport& report, int64_t cycles) {
-  const bool bounded = report.memory.has_value() && !report.memory->is_exact;
-  return bounded ? std::max(cycles, MemoryCycles(report)) : cycles;
-}
-
 std::optional<Performance> PerformanceOf(const RunReport& report) {
   if (!report.machine.has_value()) return std::nullopt;
   const RunReport::Machine& machine = *report.machine;
@@ -75,10 +70,6 @@ std::optional<Performance> PerformanceOf(const RunReport& report) {
     p.cycles = report.cycles_per_image.front();
   } else if (report.interval_cycles == 0) {
     p.cycles = EstimatedCycles(report.kernels);
-  }
-  if (p.cycles > 0) {
-    p.bounded = report.memory.has_value() && !report.memory->is_exact;
-    p.cycles = CyclesBehindMemory(report, p.cycles);
   }
   for (const KernelInfo& kernel : report.kernels) {
     if (!kernel.on_host()) p.operations += 2 * kernel.macs;
@@ -119,11 +110,10 @@ std::string ImagesPerSecond(double images_per_second) {
 std::string TimeText(const Performance& p) {
   std::string text;
   if (p.seconds.has_value()) {
-    text =
-        fmt::format("{}{}{}", p.bounded ? "at least " : "", Milliseconds(*p.seconds), AtClock(p));
+    text = Milliseconds(*p.seconds) + AtClock(p);
   }
   if (p.images_per_second.has_value()) {
-    text += fmt::format("{}{}{} images/s", text.empty() ? "" : ", ", p.bounded ? "at most " : "",
+    text += fmt::format("{}{} images/s", text.empty() ? "" : ", ",
                         ImagesPerSecond(*p.images_per_second));
     if (!p.seconds.has_value()) text += AtClock(p);
   }
@@ -155,13 +145,11 @@ std::string SpeedLine(const Performance& p) {
   };
   if (p.seconds.has_value()) {
     parts.push_back(fmt::format(
-        "{}{}{} per {}", p.bounded ? "at least " : "", p.estimated ? "estimated " : "",
-        Milliseconds(*p.seconds),
+        "{}{} per {}", p.estimated ? "estimated " : "", Milliseconds(*p.seconds),
         p.images == 1 ? std::string("image") : fmt::format("{} images at once", p.images)));
   }
   if (p.images_per_second.has_value()) {
-    parts.push_back(fmt::format("{}{} images/s", p.bounded ? "at most " : "",
-                                ImagesPerSecond(*p.images_per_second)));
+    parts.push_back(ImagesPerSecond(*p.images_per_second) + " images/s");
   }
   add(p.gops, "GOPS");
   add(p.gops_per_mm2, "GOPS/mm²");
@@ -195,7 +183,6 @@ nlohmann::ordered_json PerformanceJson(const std::optional<Performance>& perform
           {"gops_per_mm2", figure(p.gops_per_mm2)},
           {"watts", figure(p.watts)},
           {"tops_per_watt", figure(p.tops_per_watt)},
-          {"bounded", p.bounded},
           {"at_mhz", p.mhz > 0 ? Json(p.mhz) : Json(nullptr)},
           {"clock_mhz", p.clock_mhz > 0 ? Json(p.clock_mhz) : Json(nullptr)},
           {"clock_confirmed", p.confirmed()},

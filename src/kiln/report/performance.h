@@ -17,10 +17,7 @@ namespace kiln {
 struct Performance {
   int64_t cycles = 0;      // from the start of an image, or of the images at once, to its end
   bool estimated = false;  // the cycles are the compiler's estimates, kernel after kernel
-  // Whether the cycles are a lower bound: those of a run with the latency of RunReport::memory, or
-  // those that its bandwidth takes for all bytes, whichever are more.
-  bool bounded = false;
-  int64_t images = 1;  // that run in these cycles at the same time
+  int64_t images = 1;      // that run in these cycles at the same time
   // Two operations for each multiply-accumulate (ir/work.h) of an image on the accelerator; the
   // host's do not count.
   int64_t operations = 0;
@@ -50,9 +47,6 @@ struct Performance {
 // Returns the cycles in which the memory of the report moves all bytes of the run's trace; 0
 // without a memory.
 int64_t MemoryCycles(const RunReport& report);
-// Returns the cycles of a run, or MemoryCycles if those are more and the run did not have the
-// memory's bandwidth.
-int64_t CyclesBehindMemory(const RunReport& report, int64_t cycles);
 
 // Returns Performance::mhz of a machine whose design point states `clock_mhz`, or 0 if it states
 // none: that clock, or the fastest by the model if that is slower. 0: it is not known.

@@ -158,14 +158,11 @@ std::string MemoryText(const RunReport& report) {
       memory.row_miss_cycles == 0
           ? std::string()
           : fmt::format(", {} more for a row miss", Counted(memory.row_miss_cycles, "cycle"));
-  const std::string text = fmt::format(
+  return fmt::format(
       "{}: {:.4g} B a cycle for all ports together and {}{} at {:.5g} MHz; it moves "
       "the run's bytes in {} cycles",
       memory.text, memory.bytes_per_cycle, Counted(memory.latency_cycles, "cycle"), miss,
       memory.mhz, Thousands(MemoryCycles(report)));
-  return memory.is_exact
-             ? text
-             : text + " at least; the cycles of the run have its latency, not its bandwidth";
 }
 
 std::string WrittenText(const RunReport& report) {
@@ -275,9 +272,7 @@ std::string ImagesAtOnce(const RunReport& report) {
 std::optional<double> Utilisation(const RunReport& report) {
   if (!report.trace.has_value() || !report.machine.has_value()) return std::nullopt;
   // Of machines on which images follow one another, in the steady state.
-  const int64_t cycles = report.interval_cycles > 0
-                             ? report.interval_cycles
-                             : CyclesBehindMemory(report, report.trace->cycles);
+  const int64_t cycles = report.interval_cycles > 0 ? report.interval_cycles : report.trace->cycles;
   const double possible = static_cast<double>(cycles) * report.machine->peak_macs_per_cycle;
   int64_t macs = 0;
   for (const KernelInfo& kernel : report.kernels) macs += kernel.on_host() ? 0 : kernel.macs;

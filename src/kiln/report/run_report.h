@@ -67,7 +67,6 @@ struct RunReport {
     double bytes_per_cycle = 0;
     int64_t latency_cycles = 0;
     int64_t row_miss_cycles = 0;  // more for a burst to another row of its bank
-    bool is_exact = false;        // the cycles are of a run with its bandwidth, too
   };
   std::optional<Memory> memory;
   std::optional<Machine> machine;  // absent at the reference level

@@ -71,9 +71,6 @@ class RunReader {
     run->mhz = number("at_mhz");
     run->estimated = Truth(performance, "cycles_estimated", "performance.cycles_estimated");
     run->clock_confirmed = Truth(performance, "clock_confirmed", "performance.clock_confirmed");
-    // Older reports lack this key, because no memory bounded their runs.
-    run->bounded =
-        performance.contains("bounded") && Truth(performance, "bounded", "performance.bounded");
   }
 
   void ReadKernels(SavedRun* run) {

@@ -28,7 +28,6 @@ struct SavedRun {
   std::string format;       // name of the quantised network; empty without one
   bool estimated = false;   // cycles and times are the compiler's estimates
   bool clock_confirmed = false;
-  bool bounded = false;  // time and cycles are lower bounds (Performance::bounded)
   bool partial = false;  // the host does more than a tenth of the operations
   double macs = 0;       // of the network
   double host_share = 0;

@@ -133,29 +133,55 @@ TEST(SystolicMachine, BitsStayUnderStalls) {
   RunRandomPrograms<Vsystolic_4x4>(SquareWithUserUnit(), AxiTiming(Ideal(Square())).StallAll(0.4),
                                    false, 2000, 60);
 }
-// DRAMs that are slower than the ports, near, far, and so slow that writes fill all queues; and an
-// ideal memory for which the ports cannot keep enough requests in flight.
+// Memories that the cycle level simulates: DRAMs that are slower than the ports, so slow that
+// writes fill all queues, and far with few banks; and an ideal memory for which the ports cannot
+// keep enough requests in flight.
+struct DramTimings {
+  AxiTiming near, slow, fast, far;
+  DramTimings() {
+    near.latency = 30;
+    near.bytes_per_cycle = 6;
+    near.row_miss = 20;
+    slow = near;
+    slow.latency = 3;
+    slow.bytes_per_cycle = 0.7;
+    fast.latency = 60;
+    fast.bytes_per_cycle = 40;
+    fast.row_miss = 9;
+    fast.row_bytes = 256;
+    fast.banks = 2;
+    far.latency = 90;
+  }
+};
 TEST(SystolicMachine, BitsAndCyclesBehindDrams) {
-  AxiTiming timing;
-  timing.latency = 30;
-  timing.bytes_per_cycle = 6;
-  timing.row_miss = 20;
+  const DramTimings drams;
   Config wide = Wide();
   wide.memory_latency = kWideMemoryLatency;  // the model's room for requests in flight
-  RunRandomPrograms<Vsystolic_4x8>(wide, timing, true, 3000, 40);
-  AxiTiming slow = timing, fast = timing, far = timing;
-  slow.latency = 3;
-  slow.bytes_per_cycle = 0.7;
-  RunRandomPrograms<Vsystolic_4x4>(SquareWithUserUnit(), slow, true, 3100, 30);
-  fast.latency = 60;
-  fast.bytes_per_cycle = 40;
-  fast.row_miss = 9;
-  fast.row_bytes = 256;
-  fast.banks = 2;
-  RunRandomPrograms<Vsystolic_bf16>(Bf16(), fast, true, 3200, 30);
-  far.latency = 90;
-  far.bytes_per_cycle = 0;
-  RunRandomPrograms<Vsystolic_precisions>(Precisions(), far, true, 3300, 30);
+  RunRandomPrograms<Vsystolic_4x8>(wide, drams.near, true, 3000, 40);
+  RunRandomPrograms<Vsystolic_4x4>(SquareWithUserUnit(), drams.slow, true, 3100, 30);
+  RunRandomPrograms<Vsystolic_bf16>(Bf16(), drams.fast, true, 3200, 30);
+  RunRandomPrograms<Vsystolic_precisions>(Precisions(), drams.far, true, 3300, 30);
+}
+// The same on a bus that all ports share, whose reads wait for each other's beats.
+TEST(SystolicMachine, BitsAndCyclesOnASharedBusBehindDrams) {
+  const DramTimings drams;
+  RunRandomPrograms<Vsystolic_shared_bus>(SharedBus(), drams.near, true, 3400, 30);
+  RunRandomPrograms<Vsystolic_shared_bus>(SharedBus(), drams.slow, true, 3500, 30);
+  RunRandomPrograms<Vsystolic_shared_bus>(SharedBus(), drams.fast, true, 3600, 30);
+  RunRandomPrograms<Vsystolic_shared_bus>(SharedBus(), drams.far, true, 3700, 30);
+}
+// The same with ports for block scales: several words in a scale block, and several scale blocks in
+// a word.
+TEST(SystolicMachine, BitsAndCyclesWithBlockScalesBehindDrams) {
+  const DramTimings drams;
+  RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), drams.near, true, 4200, 30);
+  RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), drams.slow, true, 4300, 30);
+  RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), drams.fast, true, 4400, 30);
+  RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), drams.far, true, 4500, 30);
+  RunRandomPrograms<Vsystolic_blocks_4x8>(NarrowBlocks(), drams.near, true, 5100, 30);
+  RunRandomPrograms<Vsystolic_blocks_4x8>(NarrowBlocks(), drams.slow, true, 5200, 30);
+  RunRandomPrograms<Vsystolic_blocks_4x8>(NarrowBlocks(), drams.fast, true, 5300, 30);
+  RunRandomPrograms<Vsystolic_blocks_4x8>(NarrowBlocks(), drams.far, true, 5400, 30);
 }
 
 // All ports on one bus, in turn.

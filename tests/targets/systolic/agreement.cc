@@ -180,7 +180,6 @@ std::optional<std::string> FindRtlDisagreement(const Config& config, const Simul
   if (!simulated.ok()) return "rtl level: " + MessageOf(simulated.status());
   if (rtl != cycle) return "rtl and cycle level differ at " + FirstDifference(rtl, cycle);
   if (memory.stall_probability > 0) return std::nullopt;
-  if (memory.dram_bytes_per_cycle > 0 && !SimulatesMemory(config)) return std::nullopt;
   std::vector<int64_t> ends;
   for (const KernelTrace& kernel : trace.kernels) ends.push_back(kernel.end);
   if (ends != simulated->finished) {

@@ -14,12 +14,21 @@
 namespace kiln::systolic {
 namespace {
 
-// A random design point with a bus for each port and without block scales.
-Config ConfigWithSimulatedMemory(Random& random) {
+// Returns a random design point. A third of them share a bus, and others have block scales.
+Config ConfigOfRound(Random& random, int round) {
   Config config = RandomConfig(random);
   RandomFormats(random, &config);
-  config.block_size = 0;
-  config.shared_bus = false;
+  config.shared_bus = round % 3 == 0;
+  if (config.shared_bus) {
+    config.block_size = 0;
+    for (int* bytes :
+         {&config.input_port_bytes, &config.weight_port_bytes, &config.operand_port_bytes,
+          &config.output_port_bytes, &config.instruction_bytes_per_cycle}) {
+      *bytes = 16;
+    }
+    config.depthwise_words_per_cycle = 1;
+    config.memory_latency = std::max(config.memory_latency, kSharedPortLatency + 1);
+  }
   return config;
 }
 
@@ -42,8 +51,7 @@ void ExpectSameTrace(const Trace& is, const Trace& should) {
 TEST(SimulatedMemory, AnIdealOneTakesTheTimeOfTheClosedForms) {
   Random random(7);
   for (int round = 0; round < 300; ++round) {
-    const Config config = ConfigWithSimulatedMemory(random);
-    ASSERT_TRUE(SimulatesMemory(config));
+    const Config config = ConfigOfRound(random, round);
     const RandomProgramCase program =
         RandomProgram(random, config, static_cast<int>(random.Between(1, 5)));
     hardware::AxiTiming ideal;
@@ -52,7 +60,9 @@ TEST(SimulatedMemory, AnIdealOneTakesTheTimeOfTheClosedForms) {
     const auto closed = RunInstructions(config, program.instructions, expected);
     const auto simulated =
         RunInstructionsBehind(ideal, config, program.instructions, program.address, memory);
-    ASSERT_TRUE(closed.ok() && simulated.ok()) << closed.status() << simulated.status();
+    ASSERT_TRUE(closed.ok() && simulated.ok())
+        << closed.status() << simulated.status() << "round " << round << "\n"
+        << program.Text(config);
     EXPECT_EQ(memory, expected);
     ExpectSameTrace(*simulated, *closed);
     ASSERT_FALSE(HasFailure()) << "round " << round << "\n" << program.Text(config);
@@ -63,7 +73,7 @@ TEST(SimulatedMemory, ANarrowOneTakesLongerAndNoOtherBits) {
   Random random(8);
   int slower = 0;
   for (int round = 0; round < 100; ++round) {
-    const Config config = ConfigWithSimulatedMemory(random);
+    const Config config = ConfigOfRound(random, round);
     const RandomProgramCase program =
         RandomProgram(random, config, static_cast<int>(random.Between(1, 5)));
     RtlOptions dram;
@@ -88,6 +98,25 @@ TEST(SimulatedMemory, ANarrowOneTakesLongerAndNoOtherBits) {
     }
   }
   EXPECT_GT(slower, 50);
+}
+
+// Units that wait for each other make no requests and no events, and the simulation ends.
+TEST(SimulatedMemory, EndsIfNoUnitCanWork) {
+  for (const bool shared : {false, true}) {
+    Config config;
+    config.shared_bus = shared;
+    hardware::Simulator simulator;
+    int64_t words = 0;
+    hardware::AxiTiming timing;
+    timing.bytes_per_cycle = 0.5;
+    SimulatedMemory memory(simulator, config, timing, 0,
+                           {.arrived = [&](const Arrival&, int64_t) { ++words; },
+                            .wants_program = [](int64_t requested) { return requested < 5; },
+                            .running = [] { return true; }});
+    memory.Start();
+    EXPECT_TRUE(simulator.Run(10'000));
+    EXPECT_EQ(words, 5);
+  }
 }
 
 }  // namespace

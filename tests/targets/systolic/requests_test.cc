@@ -18,18 +18,27 @@ int64_t CyclesOf(const Requests& requests) {
 }
 
 // No two ports alike, so that one taken for another shows.
-Config ConfigWithoutBlocks(Random& random) {
+Config AnyConfig(Random& random) {
   Config config = RandomConfig(random);
   RandomFormats(random, &config);
+  return config;
+}
+Config ConfigWithoutBlocks(Random& random) {
+  Config config = AnyConfig(random);
   config.block_size = 0;
   return config;
 }
 
+int64_t ScalesOf(const Requests& requests) {
+  return std::accumulate(requests.begin(), requests.end(), int64_t{0},
+                         [](int64_t sum, const Request& r) { return sum + r.scales.count; });
+}
+
 TEST(Requests, FetchesTakeTheirCycles) {
   Random random(1);
-  int fills = 0, padding = 0, joined = 0;
+  int fills = 0, padding = 0, joined = 0, scaled = 0;
   for (int round = 0; round < 2000; ++round) {
-    const Config config = ConfigWithoutBlocks(random);
+    const Config config = AnyConfig(random);
     const RandomCase c = RandomInstruction(
         random, config, random.Below(3) == 0 ? Opcode::kDepthwise : Opcode::kMatrix);
     const Instruction& in = c.instruction;
@@ -51,14 +60,20 @@ TEST(Requests, FetchesTakeTheirCycles) {
             << "a fill that waits for no memory";
         ASSERT_EQ(std::max(requests.back().beats, 1),
                   LastGroupBeats(in, config, geometry, visit, last));
+        ASSERT_EQ(ScalesOf(requests),
+                  in.convolution.input_scales.present ? std::ssize(requests) : 0)
+            << "a word is within one scale block";
         padding += std::ranges::count(requests, 0, &Request::beats) > 0 ? 1 : 0;
         ++fills;
       }
       const int32_t row_tile = depthwise ? 0 : geometry.row_tiles() - 1;
       const Requests weights =
           WeightTileRequests(in, config, visit.batch, row_tile, visit.first_column);
-      ASSERT_EQ(CyclesOf(weights),
+      // Each column of a tile has a scale, and one cycle requests one scale.
+      ASSERT_EQ(std::max(CyclesOf(weights), ScalesOf(weights)),
                 WeightFetchCycles(in, config, visit.batch, row_tile, visit.first_column));
+      ASSERT_EQ(ScalesOf(weights), weights.front().scales.count);
+      scaled += ScalesOf(weights) > 0 ? 1 : 0;
       ASSERT_EQ(weights.back().beats,
                 LastWeightBeats(in, config, visit.batch, row_tile, visit.first_column));
       const Requests parameters = ParameterRequests(in, config, visit);
@@ -69,6 +84,7 @@ TEST(Requests, FetchesTakeTheirCycles) {
   EXPECT_GT(padding, 100);
   EXPECT_GT(fills - padding, 100);
   EXPECT_GT(joined, 20);
+  EXPECT_GT(scaled, 100);
 }
 
 // The words of a port of its own: what docs/systolic.md says of slots, word by word.

@@ -47,11 +47,8 @@ Status Accelerator::CheckObjective(Objective objective) const {
 std::string Accelerator::UntimedReason(const RtlOptions& rtl) const {
   if (rtl.stall_probability > 0)
     return "the channels stall at random, which the cycle level does not simulate";
-  if (SimulatesMemory()) return "";
-  if (!rtl.steady_memory()) return "the memory is not of one latency, as the cycle level's is";
-  if (rtl.memory_latency <= MostMemoryLatency()) return "";
-  return "the hardware has room for requests under way up to a memory latency of " +
-         std::to_string(MostMemoryLatency());
+  if (SimulatesMemory() || (rtl.steady_memory() && rtl.memory_latency == 0)) return "";
+  return "the cycle level of this design point simulates no memory";
 }
 
 StatusOr<std::unique_ptr<Accelerator>> Accelerator::WithMemoryLatency(uint64_t) const {

@@ -54,9 +54,8 @@ struct RtlOptions {
   // (hardware/gate_level.h) rather than from its SystemVerilog.
   bool netlist = false;
   // The memory behind the ports. By default it is ideal: always ready, with the design point's
-  // latency. Other memories change cycles, never bits. The cycle level can model another latency
-  // (Accelerator::MostMemoryLatency) and on some machines a DRAM (Accelerator::SimulatesMemory),
-  // but no stalls.
+  // latency. Other memories change cycles, never bits. The cycle level simulates other latencies
+  // and a DRAM (Accelerator::SimulatesMemory), but no stalls.
   double stall_probability = 0;     // of each AXI channel, for each stretch of 1 to 8 cycles
   double dram_bytes_per_cycle = 0;  // > 0: a DRAM of this bandwidth, shared by all ports
   uint64_t dram_row_miss = 0;       // additional cycles of a burst to another DRAM row
@@ -189,14 +188,15 @@ class Accelerator {
   // cost of the design point. Errors: those of EstimateCost.
   virtual StatusOr<Cost> EstimateProgramCost(const Program& program, int node_nm) const;
   // Returns the largest RtlOptions::memory_latency for which the hardware can keep enough requests
-  // in flight, so that its ports never wait. Without SimulatesMemory, the rtl level has the cycle
-  // level's cycles up to this latency. 0: only behind the ideal memory. A machine of streams has 0:
-  // by default it has no memory, and with one in RtlOptions its streams are read from it and stored
-  // in it, as in the folder soc/ of its project, through ports that nothing adapts.
+  // in flight, so that its ports never wait. 0 for machines without memory behind their ports: a
+  // machine of streams has no memory by default, and with one in RtlOptions its streams are read
+  // from it and stored in it, as in the folder soc/ of its project, through ports that nothing
+  // adapts.
   virtual uint64_t MostMemoryLatency() const { return 0; }
   // Returns whether the cycle level simulates a memory of any latency and a DRAM of
-  // RtlOptions::dram_bytes_per_cycle and dram_row_miss, with the rtl level's cycles.
-  virtual bool SimulatesMemory() const { return false; }
+  // RtlOptions::dram_bytes_per_cycle and dram_row_miss, with the rtl level's cycles: every machine
+  // with memory behind its ports, and some machines of streams.
+  virtual bool SimulatesMemory() const { return MostMemoryLatency() > 0; }
   // Returns the cycles between images that follow one another in one run, behind the memory of
   // `rtl`; 0 if images do not follow one another in a run. For machines with SimulatesMemory.
   // Errors: those of the cycle level.

@@ -49,7 +49,6 @@ class SystolicAccelerator final : public Accelerator {
   uint64_t MostMemoryLatency() const override {
     return static_cast<uint64_t>(AnswerCycles(config_));
   }
-  bool SimulatesMemory() const override { return systolic::SimulatesMemory(config_); }
   double PeakMacsPerCycle() const override { return static_cast<double>(config_.macs_per_cycle()); }
   StatusOr<std::unique_ptr<Accelerator>> WithMemoryLatency(uint64_t cycles) const override;
   double ClockMhz() const override { return config_.clock_mhz; }

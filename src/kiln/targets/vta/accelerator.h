@@ -47,7 +47,6 @@ class VtaAccelerator final : public Accelerator {
   uint64_t MostMemoryLatency() const override {
     return static_cast<uint64_t>(AnswerCycles(config_));
   }
-  bool SimulatesMemory() const override { return true; }
   StatusOr<std::unique_ptr<Accelerator>> WithMemoryLatency(uint64_t cycles) const override;
   double ClockMhz() const override { return config_.clock_mhz; }
   double PeakMacsPerCycle() const override {

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "kiln/hardware/axi_port.h"
+#include "kiln/support/integer.h"
+#include "kiln/targets/systolic/config/derived.h"
 #include "kiln/targets/systolic/isa/timing.h"
 
 namespace kiln::systolic {
@@ -38,6 +40,13 @@ void AskGroup(const Instruction& instruction, const Config& config, const Geomet
       const bool inside = iy >= 0 && iy < conv.height && ix >= 0 && ix < conv.width;
       const int64_t at = iy * conv.input_row_stride + ix * conv.input_column_stride;
       Ask(Offset(image, at), inside ? word : 0, config.input_port_bytes, requests);
+      if (!conv.input_scales.present) continue;
+      const OperandScales& scales = conv.input_scales;
+      const int32_t scale = config.scale_format.bytes();
+      requests->back().scales = {
+          Offset(scales.base, visit.batch * scales.batch_stride + iy * scales.row_stride +
+                                  ix * scales.column_stride + channel / config.block_size * scale),
+          0, 1, inside ? scale : 0};
     }
   }
 }
@@ -128,6 +137,24 @@ void AskStream(const Stream& stream, const Config& config, uint64_t address, int
            requests);
 }
 
+// Returns the scales of a word of a stream with block scales, given the address of its row's first
+// scale.
+ScaleRequests ScalesOfWord(const Config& config, uint64_t row, int64_t element, int64_t elements) {
+  const int32_t bytes = config.scale_format.bytes();
+  return {Offset(row, element / config.block_size * bytes), bytes,
+          static_cast<int32_t>(CeilDivide(elements, config.block_size)), bytes};
+}
+
+// Returns the address of a row's first scale. Under a window, the strides of axes 1 and 2 are left
+// out.
+uint64_t ScaleRow(const Stream& stream, const OuterIndex& outer, bool windowed) {
+  int64_t offset = 0;
+  for (size_t i = 0; i < kOuterLoops; ++i) {
+    if (!windowed || i == 0 || i == 3) offset += outer[i] * stream.blocks.outer_stride[i];
+  }
+  return Offset(stream.blocks.base, offset);
+}
+
 // Returns the cycles in which the operand fetch searches along one axis of a dilated window for its
 // first position inside the image.
 int64_t PlacesBefore(int64_t first, int32_t window, int32_t dilation) {
@@ -154,6 +181,10 @@ void AskWindow(const VectorProgram& program, const Config& config, const OuterIn
       if (x < 0 || x >= w.width) continue;
       AskStream(stream, config, Offset(base, y * w.row_stride + x * w.column_stride), elements,
                 config.operand_port_bytes, &word->operands);
+      if (!stream.blocks.present) continue;
+      const int64_t place = y * stream.blocks.row_stride + x * stream.blocks.column_stride;
+      word->operands.back().scales =
+          ScalesOfWord(config, Offset(ScaleRow(stream, outer, true), place), element, elements);
     }
   }
   // Both axes are searched at once. It takes a cycle to find that no position is inside the image.
@@ -203,8 +234,10 @@ Requests InputFillRequests(const Instruction& instruction, const Config& config,
     }
   }
   // A fill that consists of padding only reads one byte instead of its last word.
-  if (std::all_of(requests.begin(), requests.end(), [](const Request& r) { return r.beats == 0; }))
-    requests.back() = {instruction.convolution.input_base, 1, 1};
+  if (std::ranges::all_of(requests, [](const Request& r) { return r.beats == 0; })) {
+    Request& last = requests.back();
+    last = {instruction.convolution.input_base, 1, 1, last.scales};
+  }
   return requests;
 }
 
@@ -214,6 +247,9 @@ Requests WeightTileRequests(const Instruction& instruction, const Config& config
   const int64_t port = config.weight_port_bytes;
   const int64_t bytes = config.weight_format.bytes(), word = config.array_columns * bytes;
   const uint64_t base = Offset(conv.weight_base, batch * conv.weight_batch_stride);
+  const OperandScales& scales = conv.weight_scales;
+  const uint64_t scale_base = Offset(scales.base, batch * scales.batch_stride);
+  const int32_t scale = config.scale_format.bytes();
   Requests requests;
   if (instruction.opcode == Opcode::kDepthwise) {
     AskLines(Offset(base, column_tile * conv.taps() * word), word, conv.taps(), word, port,
@@ -224,17 +260,27 @@ Requests WeightTileRequests(const Instruction& instruction, const Config& config
     const int64_t tile = int64_t{column_tile} * RowTilesOf(instruction, config) + row_tile;
     AskLines(Offset(base, tile * config.array_rows * word), word, config.array_rows, word, port,
              &requests);
+    if (scales.present) {
+      requests.front().scales = {Offset(scale_base, tile * config.array_columns * scale), scale,
+                                 config.array_columns, scale};
+    }
     return requests;
   }
   const int64_t rows = ValidRows(instruction, config, row_tile);
   const int64_t columns = ValidColumns(instruction, config, column_tile);
+  const int64_t row = WeightIndex(instruction, config, row_tile, 0);
+  const int64_t column = int64_t{column_tile} * config.array_columns;
   const uint64_t at =
-      Offset(base, WeightIndex(instruction, config, row_tile, 0) * conv.weight_row_stride +
-                       int64_t{column_tile} * config.array_columns * conv.weight_column_stride);
+      Offset(base, row * conv.weight_row_stride + column * conv.weight_column_stride);
   if (conv.weight_column_stride == bytes) {
     AskLines(at, conv.weight_row_stride, rows, columns * bytes, port, &requests);
   } else {
     AskLines(at, conv.weight_column_stride, columns, rows * bytes, port, &requests);
+  }
+  if (scales.present) {
+    requests.front().scales = {
+        Offset(scale_base, column * scales.column_stride + row / config.block_size * scale),
+        scales.column_stride, static_cast<int32_t>(columns), scale};
   }
   return requests;
 }
@@ -257,10 +303,16 @@ VectorWords::VectorWords(const Instruction& instruction, const Config& config, c
       program_(instruction.vector),
       config_(config),
       visit_(&visit),
+      words_of_scale_block_(DrainColumns(program_, config)),
+      first_tile_(visit.first_column),
       tile_(visit.first_column) {}
 
 VectorWords::VectorWords(const Instruction& instruction, const Config& config)
-    : instruction_(instruction), program_(instruction.vector), config_(config), visit_(nullptr) {
+    : instruction_(instruction),
+      program_(instruction.vector),
+      config_(config),
+      visit_(nullptr),
+      words_of_scale_block_(DrainColumns(program_, config)) {
   rows_ = 1;
   for (const int32_t count : program_.outer) rows_ *= count;
   if (program_.passes.size() > 1) together_ = RowsInFlight(program_, config);
@@ -281,6 +333,10 @@ void VectorWords::Fill(size_t pass, const OuterIndex& outer, int64_t element, in
       const Stream& stream = program_.operands[i];
       AskStream(stream, config_, AddressOf(stream, outer, element), elements,
                 config_.operand_port_bytes, &word->operands);
+      if (stream.blocks.present) {
+        word->operands.back().scales =
+            ScalesOfWord(config_, ScaleRow(stream, outer, false), element, elements);
+      }
     }
   }
   word->elements = elements;
@@ -290,6 +346,9 @@ void VectorWords::Fill(size_t pass, const OuterIndex& outer, int64_t element, in
   word->output_address = AddressOf(output, outer, element);
   word->output =
       StreamBeats(output, config_, word->output_address, elements, config_.output_port_bytes);
+  if (output.blocks.present) {
+    word->output_scales = ScalesOfWord(config_, ScaleRow(output, outer, false), element, elements);
+  }
 }
 
 Requests VectorWords::WritesOf(const VectorWord& word) const {
@@ -301,16 +360,31 @@ Requests VectorWords::WritesOf(const VectorWord& word) const {
   return requests;
 }
 
-// Order: column tile by column tile, row by row.
+Requests VectorWords::ScaleWritesOf(const VectorWord& word) {
+  const ScaleRequests& scales = word.output_scales;
+  Requests requests;
+  if (scales.count > 0) {
+    AskLines(scales.address, scales.stride, scales.count, scales.bytes, kScalePortBytes, &requests);
+  }
+  return requests;
+}
+
+// Order: column tile by column tile, row by row. The column tiles of a scale block of the output
+// follow each other for each pixel.
 bool VectorWords::NextOfDrain(VectorWord* word) {
   if (tile_ == visit_->first_column + visit_->columns) return false;
   Fill(0, {visit_->batch, visit_->y + y_, visit_->x + x_, 0},
        int64_t{tile_} * config_.array_columns, ValidColumns(instruction_, config_, tile_), word);
+  const int32_t past =
+      std::min(first_tile_ + words_of_scale_block_, visit_->first_column + visit_->columns);
+  if (++tile_ < past) return true;
+  word->last_of_scale_block = true;
+  tile_ = first_tile_;
   if (++x_ < visit_->width) return true;
   x_ = 0;
   if (++y_ < visit_->height) return true;
   y_ = 0;
-  ++tile_;
+  tile_ = first_tile_ = past;
   return true;
 }
 
@@ -324,6 +398,8 @@ bool VectorWords::NextOfRows(VectorWord* word) {
   const int64_t elements = std::min<int64_t>(config_.lanes(), program_.length - at_);
   Fill(pass_, outer, at_, elements, word);
   at_ += elements;
+  word->last_of_scale_block =
+      at_ == program_.length || at_ % (config_.lanes() * words_of_scale_block_) == 0;
   if (at_ < program_.length) return true;
   at_ = 0;
   const int64_t end = std::min(first_row_ + together_, rows_);

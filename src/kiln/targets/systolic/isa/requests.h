@@ -1,7 +1,6 @@
 // The requests of the units to their memory ports, one by one in program order. On a shared bus
 // (Config::shared_bus) and behind a simulated memory the sums of beats in timing.h are not enough:
-// when a request is granted or answered depends on the requests of other units. Covers instructions
-// without block scales only.
+// when a request is granted or answered depends on the requests of other units.
 #ifndef KILN_TARGETS_SYSTOLIC_ISA_REQUESTS_H_
 #define KILN_TARGETS_SYSTOLIC_ISA_REQUESTS_H_
 
@@ -14,11 +13,21 @@
 
 namespace kiln::systolic {
 
+// The requests to the scale port that come with a request for codes: the first one in the same
+// cycle, the others after it, one per cycle.
+struct ScaleRequests {
+  uint64_t address = 0;  // of the first scale
+  int64_t stride = 0;    // in bytes, from one scale to the next
+  int32_t count = 0;
+  int32_t bytes = 0;  // of each scale; 0: a null request (padding, whose scale is 1)
+};
+
 // A request. Without bytes it has no beats and no meaningful address, and takes a cycle of its port
 // but not of the bus (padding).
 struct Request {
   uint64_t address = 0;
   int32_t bytes = 0, beats = 0;
+  ScaleRequests scales{};  // none without block scales
 };
 // Consecutive requests.
 using Requests = std::vector<Request>;
@@ -29,7 +38,7 @@ Requests InputFillRequests(const Instruction& instruction, const Config& config,
                            const Geometry& geometry, const Visit& visit, int32_t first,
                            int32_t end);
 // Returns the requests of one weight tile of batch `batch`; depthwise: of the taps of one column
-// tile.
+// tile. The scales of all its columns come with the first one.
 Requests WeightTileRequests(const Instruction& instruction, const Config& config, int32_t batch,
                             int32_t row_tile, int32_t column_tile);
 // Returns the requests of the channel parameters of a block.
@@ -55,6 +64,10 @@ struct VectorWord {
   int64_t output = 0;  // beats
   bool to_memory = false;
   uint64_t output_address = 0;  // of its first element, if it is written to memory
+  // Block scales of the output: the word's own, and whether the word ends its scale block, whose
+  // scales are written with its first word.
+  ScaleRequests output_scales{};
+  bool last_of_scale_block = false;
   int64_t elements = 0;
   int64_t gap = 0;  // cycles after the word: PassGap
 };
@@ -71,6 +84,8 @@ class VectorWords {
   bool Next(VectorWord* word);
   // Returns the requests that write a word to memory.
   Requests WritesOf(const VectorWord& word) const;
+  // Returns the requests that write its block scales.
+  static Requests ScaleWritesOf(const VectorWord& word);
 
  private:
   void Fill(size_t pass, const OuterIndex& outer, int64_t element, int64_t elements,
@@ -81,7 +96,9 @@ class VectorWords {
   const Instruction& instruction_;
   const VectorProgram& program_;
   const Config& config_;
-  const Visit* visit_;  // null: a vector instruction
+  const Visit* visit_;                  // null: a vector instruction
+  const int32_t words_of_scale_block_;  // DrainColumns
+  int32_t first_tile_ = 0;              // of the column tiles that leave together, pixel by pixel
   int32_t tile_ = 0, y_ = 0, x_ = 0;
   int64_t rows_ = 0, together_ = 1;           // rows, and how many go through a pass together
   int64_t first_row_ = 0, row_ = 0, at_ = 0;  // first row of the set; row and first element of the

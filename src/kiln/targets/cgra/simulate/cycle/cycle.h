@@ -24,7 +24,7 @@ struct CycleOptions {
   int64_t most_cycles = 0;  // 0: no limit
   // The memory that the stream in is read from and the stream out is stored in
   // (hardware/stream_memory_model.h), in place of stalls at random; and how many beats are stored.
-  std::optional<hardware::AxiTiming> memory;
+  std::optional<hardware::AxiTiming> memory = {};
   int64_t beats_out = 0;
 };
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "fmt/format.h"
+#include "fmt/ranges.h"
 #include "kiln/hardware/axi_port.h"
 #include "kiln/hardware/bus_turns.h"
 #include "kiln/hardware/event_kernel.h"
@@ -180,9 +182,14 @@ class Machine {
     // kiln run --memory accept.
     constexpr int64_t kLongest = int64_t{1} << 50;
     KILN_CHECK(simulator_.Run(kLongest));
-    KILN_CHECK(simulator_.unfinished().empty());  // a checked program cannot deadlock the machine
     if (!memory_.fault().empty())
       return ErrorAt("", "", memory_.fault(), "the program is malformed");
+    if (const auto waiting = simulator_.unfinished(); !waiting.empty()) {
+      return ErrorAt(
+          "", "",
+          fmt::format("the program does not end: {} wait for each other", fmt::join(waiting, ", ")),
+          "the program is malformed");
+    }
     trace.cycles =
         simulated_ != nullptr && !kernels_.empty() ? kernels_.back().end : simulator_.now();
     recorder_.TakeSpans(trace);
@@ -331,83 +338,57 @@ class Machine {
         return simulated_->lanes().SetReady(arrival.number, cycle + 1);
     }
   }
-  // Issues a request to the simulated memory, and resumes in the cycle in which the port accepts
-  // it.
-  Part AskMemory(Reader reader, const Request& request, const Arrival& arrival) {
-    co_await PortReady(reader);
-    simulated_->read(reader).Request(static_cast<uint64_t>(simulator_.now()), request.address,
-                                     static_cast<uint64_t>(request.bytes), arrival);
-  }
-  // Issues the requests of a step to the simulated memory. The last one brings `arrival`.
-  Part AskMemory(Reader reader, const Requests& requests, const Arrival& arrival,
-                 CommandQueue* through) {
+  // Issues the requests of a step to the simulated memory, and records the unit's work on
+  // instruction `index`. The last request brings `arrival`. With `through`, the unit finishes its
+  // instruction in the first cycle of the last request.
+  Part AskMemory(Reader reader, Unit unit, size_t index, const Requests& requests,
+                 const Arrival& arrival, CommandQueue* through) {
+    const auto scaled = [](const Request& request) { return request.scales.count > 0; };
+    const auto last_scaled = std::find_if(requests.rbegin(), requests.rend(), scaled);
+    int64_t begin = simulator_.now();
     for (const Request& request : requests) {
       const bool last = &request == &requests.back();
-      co_await AskMemory(reader, request, last ? arrival : Arrival{});
-      co_await simulator_.Delay(1);
+      const bool last_scales = arrival.of != Arrival::Of::kNothing &&
+                               last_scaled != requests.rend() && &request == &*last_scaled;
+      const int64_t waited =
+          co_await simulated_->Ask(reader, request, last ? arrival : Arrival{}, last_scales);
+      if (waited > 0) {  // for the scale port: neither work nor a stall
+        const int64_t accepted = simulator_.now() - 1;
+        recorder_.Busy(unit, index, begin, accepted - waited);
+        begin = accepted;
+      }
       if (through != nullptr && last) through->Done();
-      co_await simulator_.Delay(std::max(request.beats, 1) - 1);
     }
     // The unit is busy until the port can take a further request.
-    co_await PortReady(reader);
-  }
-  Part PortReady(Reader reader) {
-    ReadPort& read = simulated_->read(reader);
-    while (!read.ready(static_cast<uint64_t>(simulator_.now()))) co_await simulator_.Delay(1);
+    while (!simulated_->Ready(reader)) co_await simulator_.Delay(1);
+    recorder_.Busy(unit, index, begin, simulator_.now());
   }
 
   // Runs the words of the vector unit behind the simulated memory, from the first cycle in which
   // they can begin to the end of their time. Sets `time->busy`.
   Part AskMemoryForWords(VectorWords words, const VectorProgram& program, VectorTime* time) {
     VectorLanes& lanes = simulated_->lanes();
-    const int64_t depth = PipelineDepth(program, config_);
+    const VectorLanes::Depth depth{PipelineDepth(program, config_), LaneDepth(program, config_)};
     co_await simulator_.WaitUntil(commands_[kVectorUnit]->AvailableSince() + kFirstSlotCycles);
-    while (lanes.leaving() > depth) co_await simulator_.Delay(1);
+    while (!lanes.InOrder(depth)) co_await simulator_.Delay(1);
     const int64_t start = simulator_.now();
-    VectorWord word, next;
-    for (bool more = words.Next(&word); more; word = std::move(next)) {
-      more = words.Next(&next);
-      while (!lanes.room()) co_await simulator_.Delay(1);
-      const int64_t begin = simulator_.now();
-      const bool reads = word.search > 0 || !word.operands.empty();
-      const int64_t number = lanes.Begin({.reads = reads,
-                                          .to_memory = word.to_memory,
-                                          .last_of_block = !more,
-                                          .depth = depth,
-                                          .writes = words.WritesOf(word)});
-      const auto length = [&](int64_t asked) {
-        return std::max({asked, word.output, int64_t{1}}) + word.gap;
-      };
-      int64_t slot = length(word.search);
-      if (word.operands.empty()) {
-        if (reads) lanes.SetReady(number, begin + word.search);
-        lanes.EndSlot(begin + slot - 1, slot);
-      }
-      co_await simulator_.Delay(word.operands.empty() ? 0 : word.search);
-      for (const Request& request : word.operands) {
-        const bool last = &request == &word.operands.back();
-        co_await AskMemory(kOperandReader, request,
-                           last ? Arrival{Arrival::Of::kOperands, number} : Arrival{});
-        if (last) {
-          slot = length(simulator_.now() + request.beats - begin);
-          lanes.EndSlot(begin + slot - 1, slot);
-        } else {
-          co_await simulator_.Delay(request.beats);
-        }
-      }
-      if (more) co_await simulator_.WaitUntil(begin + slot);
-    }
+    simulated_->operands().Start(std::move(words), depth);
     co_await lanes.BlockEnd();
     time->busy = simulator_.now() - start;
   }
 
   // Returns whether units issue their requests one by one, rather than their sum at once.
   bool AsksOneByOne() const { return simulated_ != nullptr || config_.shared_bus; }
-  // Issues the requests of a step one by one. With `through`, the unit finishes its instruction in
-  // the first cycle of the last request. That one brings `arrival` from a simulated memory.
-  Part Ask(Reader reader, const Requests& requests, const Arrival& arrival, CommandQueue* through) {
-    return simulated_ != nullptr ? AskMemory(reader, requests, arrival, through)
-                                 : AskBus(reader, requests, through);
+  // Issues the requests of a step one by one, like AskMemory.
+  Part Ask(Reader reader, Unit unit, size_t index, const Requests& requests, const Arrival& arrival,
+           CommandQueue* through) {
+    if (simulated_ != nullptr) {
+      co_await AskMemory(reader, unit, index, requests, arrival, through);
+    } else {
+      const int64_t begin = simulator_.now();
+      co_await AskBus(reader, requests, through);
+      recorder_.Busy(unit, index, begin, simulator_.now());
+    }
   }
   Part AskBus(Reader reader, const Requests& requests, CommandQueue* through) {
     for (size_t i = 0; i < requests.size(); ++i) {
@@ -485,12 +466,10 @@ class Machine {
           const bool last = &visit == last_fetch && fill + 1 == p.geometry.fills;
           CommandQueue* through = last ? commands_[kInputFetch].get() : nullptr;
           if (AsksOneByOne()) {
-            const int64_t begin = simulator_.now();
             const Requests requests = InputFillRequests(in, config_, p.geometry, visit, first, end);
             const Arrival filled{depthwise ? Arrival::Of::kDepthwiseInputs : Arrival::Of::kInputs,
-                                 k};
-            co_await Ask(kInputReader, requests, filled, through);
-            recorder_.Busy(kInputFetch, i, begin, simulator_.now());
+                                 k, in.convolution.input_scales.present};
+            co_await Ask(kInputReader, kInputFetch, i, requests, filled, through);
           } else {
             const int32_t last_group =
                 depthwise ? first : end - 1;  // a depthwise fill counts as one group
@@ -577,17 +556,15 @@ class Machine {
           const bool last = &visit == last_fetch && end == tiles;
           CommandQueue* through = last ? commands_[kWeightFetch].get() : nullptr;
           if (AsksOneByOne()) {
-            const int64_t begin = simulator_.now();
             const Arrival filled{depthwise ? Arrival::Of::kDepthwiseWeights : Arrival::Of::kWeights,
-                                 k};
+                                 k, in.convolution.weight_scales.present};
             for (const auto& tile : fetched) {
               const bool last_tile = &tile == &fetched.back();
               const Requests requests =
                   WeightTileRequests(in, config_, visit.batch, tile.first, tile.second);
-              co_await Ask(kWeightReader, requests, last_tile ? filled : Arrival{},
+              co_await Ask(kWeightReader, kWeightFetch, i, requests, last_tile ? filled : Arrival{},
                            last_tile ? through : nullptr);
             }
-            recorder_.Busy(kWeightFetch, i, begin, simulator_.now());
           } else {
             int64_t cycles = 0;
             for (const auto& [row_tile, column_tile] : fetched) {
@@ -747,10 +724,9 @@ class Machine {
         const bool last = &visit == last_fetch;
         CommandQueue* through = last ? commands_[kParameterFetch].get() : nullptr;
         if (AsksOneByOne()) {
-          const int64_t begin = simulator_.now();
           const Requests requests = ParameterRequests(*p.instruction, config_, visit);
-          co_await Ask(kOperandReader, requests, {Arrival::Of::kParameters, 0}, through);
-          recorder_.Busy(kParameterFetch, i, begin, simulator_.now());
+          const Arrival ready{Arrival::Of::kParameters};
+          co_await Ask(kOperandReader, kParameterFetch, i, requests, ready, through);
         } else {
           const int64_t cycles = ParameterFetchCycles(*p.instruction, config_, visit);
           recorder_.Busy(kParameterFetch, i, cycles);
@@ -913,8 +889,7 @@ class Machine {
 MemoryBehind Behind(const RtlOptions& rtl, const Config& design) {
   MemoryBehind behind{design, PrefetchWords(design), std::nullopt};
   const auto own = static_cast<uint64_t>(AnswerCycles(design));
-  if (SimulatesMemory(design) && rtl.stall_probability == 0 &&
-      (rtl.dram_bytes_per_cycle > 0 || rtl.memory_latency > own)) {
+  if (rtl.stall_probability == 0 && (rtl.dram_bytes_per_cycle > 0 || rtl.memory_latency > own)) {
     behind.simulated = MemoryTimingOf(rtl, own);
   } else if (rtl.followed_latency() > 0) {
     behind.config.memory_latency = static_cast<int>(rtl.followed_latency()) + design.port_latency();
@@ -933,8 +908,6 @@ StatusOr<Trace> RunPrepared(const MemoryBehind& behind, std::span<const Instruct
 
 }  // namespace
 
-bool SimulatesMemory(const Config& config) { return config.block_size == 0 && !config.shared_bus; }
-
 StatusOr<Trace> RunInstructions(const Config& config, std::span<const Instruction> instructions,
                                 std::span<uint8_t> memory, const RtlOptions& rtl,
                                 uint64_t address) {
@@ -947,7 +920,6 @@ StatusOr<Trace> RunInstructions(const Config& config, std::span<const Instructio
 StatusOr<Trace> RunInstructionsBehind(const hardware::AxiTiming& timing, const Config& config,
                                       std::span<const Instruction> instructions, uint64_t address,
                                       std::span<uint8_t> memory) {
-  KILN_CHECK(SimulatesMemory(config));
   for (const Instruction& instruction : instructions)
     KILN_RETURN_IF_ERROR(CheckInstruction(instruction, config));
   return RunPrepared({config, PrefetchWords(config), timing}, instructions,

@@ -30,16 +30,10 @@ namespace kiln::systolic {
 StatusOr<Trace> RunInstructions(const Config& config, std::span<const Instruction> instructions,
                                 std::span<uint8_t> memory, const RtlOptions& rtl = {},
                                 uint64_t address = 0);
-// Does the same behind a simulated memory of this timing, without its stalls. The machine must be
-// one that SimulatesMemory accepts.
+// Does the same behind a simulated memory of this timing, without its stalls.
 StatusOr<Trace> RunInstructionsBehind(const hardware::AxiTiming& timing, const Config& config,
                                       std::span<const Instruction> instructions, uint64_t address,
                                       std::span<uint8_t> memory);
-// Returns whether this level simulates a DRAM behind this machine, and latencies for which its
-// ports cannot keep enough requests in flight. It does for machines with a bus for each port and
-// without block scales; the time of others behind such a memory is as behind one of the design
-// point's latency.
-bool SimulatesMemory(const Config& config);
 
 // Runs a program on every image of the batch (Accelerator::Run at Level::kCycle). Host steps take
 // no cycles.

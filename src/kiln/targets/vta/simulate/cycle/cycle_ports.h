@@ -30,7 +30,8 @@ class SharedMemory {
   };
 
   SharedMemory(hardware::MemoryBus& bus, const Config& config)
-      : reads(bus, config.memory_port_bytes, InFlight(config)),
+      : read_bus{bus},
+        reads(read_bus, config.memory_port_bytes, InFlight(config)),
         writes(bus, config.memory_port_bytes, InFlight(config)) {}
 
   // The memory's side of a cycle, in the order of rtl/testbench/kiln_vta_bench.h.
@@ -43,6 +44,7 @@ class SharedMemory {
   // Returns the next cycle in which a word arrives or an element is in memory, or kNeverDone.
   uint64_t NextEvent() const { return std::min(reads.next_word(), writes.next_done()); }
 
+  hardware::AxiReadBus read_bus;
   hardware::AxiReadPortModel<Word> reads;
   hardware::AxiWritePortModel<Element> writes;
 
