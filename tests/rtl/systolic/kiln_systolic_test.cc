@@ -174,14 +174,14 @@ TEST(SystolicMachine, BitsAndCyclesOnASharedBusBehindDrams) {
 // a word.
 TEST(SystolicMachine, BitsAndCyclesWithBlockScalesBehindDrams) {
   const DramTimings drams;
-  RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), drams.near, true, 4200, 30);
-  RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), drams.slow, true, 4300, 30);
-  RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), drams.fast, true, 4400, 30);
-  RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), drams.far, true, 4500, 30);
-  RunRandomPrograms<Vsystolic_blocks_4x8>(NarrowBlocks(), drams.near, true, 5100, 30);
-  RunRandomPrograms<Vsystolic_blocks_4x8>(NarrowBlocks(), drams.slow, true, 5200, 30);
-  RunRandomPrograms<Vsystolic_blocks_4x8>(NarrowBlocks(), drams.fast, true, 5300, 30);
-  RunRandomPrograms<Vsystolic_blocks_4x8>(NarrowBlocks(), drams.far, true, 5400, 30);
+  RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), drams.near, true, 4200, 12);
+  RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), drams.slow, true, 4300, 12);
+  RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), drams.fast, true, 4400, 12);
+  RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), drams.far, true, 4500, 12);
+  RunRandomPrograms<Vsystolic_blocks_4x8>(NarrowBlocks(), drams.near, true, 5100, 12);
+  RunRandomPrograms<Vsystolic_blocks_4x8>(NarrowBlocks(), drams.slow, true, 5200, 12);
+  RunRandomPrograms<Vsystolic_blocks_4x8>(NarrowBlocks(), drams.fast, true, 5300, 12);
+  RunRandomPrograms<Vsystolic_blocks_4x8>(NarrowBlocks(), drams.far, true, 5400, 12);
 }
 
 // All ports on one bus, in turn.

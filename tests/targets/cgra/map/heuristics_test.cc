@@ -8,7 +8,10 @@
 
 #include "kiln/support/random.h"
 #include "kiln/targets/cgra/check/check.h"
+#include "kiln/targets/cgra/graph/dot_file.h"
+#include "kiln/targets/cgra/map/exact.h"
 #include "kiln/targets/cgra/map/placement.h"
+#include "kiln/targets/cgra/map/sat.h"
 #include "kiln/targets/cgra/map/search.h"
 #include "tests/targets/cgra/map/naive_rules.h"
 
@@ -48,6 +51,22 @@ std::string FaultOf(const ComputationGraph& graph, const Config& config, const M
   const StatusOr<Problem> problem = BuildProblem(graph, config, options);
   if (!problem.ok()) return MessageOf(problem.status());
   return NaiveFault(*problem, mapping.initiation_interval, PlacesOf(*problem, mapping));
+}
+
+// An input that is an output leaves nothing to be issued.
+TEST(Heuristics, AndProofsMapGraphsWithoutInstructions) {
+  const auto graph = ParseGraphDot("digraph g { x [op=input]; y [op=output]; x -> y; }", "g.dot");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  std::vector<NamedMapper> mappers(std::begin(kMappers), std::end(kMappers));
+  mappers.push_back({"exact", &MakeExactMapper});
+  mappers.push_back({"sat", &MakeSatMapper});
+  for (const NamedMapper& named : mappers) {
+    SCOPED_TRACE(named.name);
+    const StatusOr<MapResult> result = named.make()->Map(*graph, Config(), {.steps = 2000});
+    ASSERT_TRUE(result.ok()) << result.status();
+    ASSERT_TRUE(result->mapping.has_value());
+    EXPECT_EQ(result->latency, 0);
+  }
 }
 
 // The least cycle from `from` on at which no rule is broken, tried one by one.

@@ -52,6 +52,7 @@ bool BranchSearch::Start(int initiation_interval, int most_latency, std::span<co
     state.link_user.assign(N(model_.tiles) * N(4 * config_->reach) * N(interval_), -1);
   }
   for (int i = 0; i < model_.size; ++i) Touch(i, kAll);
+  if (model_.size == 0) return true;
   if (span_ > 0) {
     KeepCentre(&state);
   } else if (tiles.empty()) {
@@ -65,9 +66,7 @@ bool BranchSearch::Start(int initiation_interval, int most_latency, std::span<co
 
 // Returns the instruction with the most dependences, without regard to one.
 int BranchSearch::MostLinked(int without) const {
-  const auto links = [&](int i) {
-    return i < 0 ? size_t{0} : model_.from[N(i)].size() + model_.into[N(i)].size();
-  };
+  const auto links = [&](int i) { return model_.from[N(i)].size() + model_.into[N(i)].size(); };
   int most = -1;
   for (int i = 0; i < model_.size; ++i) {
     if (i != without && (most < 0 || links(i) > links(most))) most = i;

@@ -98,6 +98,7 @@ Wishes NoWishes(const Problem& problem) {
 // Changes the wishes of one instruction or of two.
 void Mutate(const Problem& problem, Random* random, Wishes* wishes) {
   const auto count = static_cast<uint64_t>(problem.size());
+  if (count == 0) return;
   const size_t i = random->Below(count), other = random->Below(count);
   switch (random->Below(5)) {
     case 0:

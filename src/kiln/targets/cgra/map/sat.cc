@@ -188,7 +188,7 @@ void SatFormula::MakeColumns() {
     }
     columns_.push_back(std::move(own));
   }
-  if (tiles < 2) return;
+  if (tiles < 2 || problem_.size() == 0) return;
   std::vector<int> links(S(problem_.size()), 0);
   for (const Dependence& d : problem_.dependences) {
     ++links[S(d.from)];

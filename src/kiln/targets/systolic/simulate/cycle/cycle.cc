@@ -372,7 +372,7 @@ class Machine {
     co_await simulator_.WaitUntil(commands_[kVectorUnit]->AvailableSince() + kFirstSlotCycles);
     while (!lanes.InOrder(depth)) co_await simulator_.Delay(1);
     const int64_t start = simulator_.now();
-    simulated_->operands().Start(std::move(words), depth);
+    simulated_->operands().Start(words, depth);
     co_await lanes.BlockEnd();
     time->busy = simulator_.now() - start;
   }

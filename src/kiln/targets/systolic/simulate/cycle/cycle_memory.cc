@@ -164,7 +164,7 @@ void VectorLanes::Step(int64_t cycle) {
 }
 
 void OperandFetch::Start(VectorWords words, const VectorLanes::Depth& depth) {
-  words_.emplace(std::move(words));
+  words_.emplace(words);
   depth_ = depth;
   words_->Next(&word_);
   more_ = words_->Next(&next_word_);
