@@ -19,7 +19,6 @@
 // The exit code is 0 if all beats were accepted, arrived and are as the sample expects, 1 after a
 // difference, 2 for bad arguments or files or for more output than expected, 3 if the beats did not
 // pass in time.
-#include <unistd.h>
 #include <verilated.h>
 
 #include <algorithm>
@@ -172,15 +171,11 @@ int main(int count, char** values) {
 #ifdef KILN_TRACE
   context.traceEverOn(true);
 #endif
-  // The memories' files are opened when the model is constructed and first evaluated.
   std::vector<std::vector<uint8_t>> contents;
   for (const std::string& file : arguments.in) contents.push_back(kiln::testbench::ReadBytes(file));
   std::optional<kiln::testbench::Sample> sample;
   if (!options.sample.empty()) sample.emplace(options.sample);
-  char working[4096];
-  if (getcwd(working, sizeof working) == nullptr) Fail("the working directory has no path");
-  if (!arguments.folder.empty() && chdir(arguments.folder.c_str()) != 0)
-    Fail(arguments.folder + ": is no folder");
+  const kiln::testbench::WorkingFolder working(arguments.folder);
   const auto top = std::make_unique<Vkiln_accelerator>(&context);
   RegisterWrites registers;
   uint32_t ports = 0;
@@ -219,7 +214,7 @@ int main(int count, char** values) {
   top->reset = 1;
   top->clock = 0;
   top->eval();
-  if (chdir(working) != 0) Fail("the working directory is gone");
+  working.Leave();
 #ifdef KILN_TRACE
   VerilatedFstC wave;
   if (!options.wave.empty()) {

@@ -14,7 +14,6 @@
 //
 // The exit code is 0 if everything is as the sample expects, 1 after an error of the machine or a
 // difference, 2 for bad arguments or files, 3 if a run did not end in time.
-#include <unistd.h>
 #include <verilated.h>
 
 #include <algorithm>
@@ -109,8 +108,8 @@ class Bench {
     ended_ = time_;
     return true;
   }
-  // Waits until so many words have entered each channel, for at most `limit` cycles. Returns
-  // whether they have.
+  // Waits until each channel has received its number of `words`, for at most `limit` cycles.
+  // Returns whether all have.
   bool WaitForWords(const std::vector<uint64_t>& words, uint64_t limit) {
     const auto entered = [](const Channel& channel, uint64_t count) {
       return channel.words >= count;
@@ -198,7 +197,7 @@ const char* const kHelp =
     "simulate --serve [options]\n"
     "  --sample FOLDER    runs the sample in it and compares its results\n"
     "  --run WORD,...     one run: address and number of beats of every stream\n"
-    "  --channels N,...   waits after it until so many words have entered each channel\n"
+    "  --channels N,...   words that each channel receives before the simulation ends\n"
     "  --folder DIR       the design's folder, with the contents of its memories\n"
     "  --latency CYCLES   of the memory, from an address to its first beat\n"
     "  --dram BYTES       a DRAM that moves so many bytes a cycle, instead of an ideal memory\n"
@@ -372,17 +371,13 @@ int main(int count, char** values) {
   VerilatedContext context;
   kiln::testbench::BeginAtRandom(context, arguments.seed);
   context.traceEverOn(Wave::kRecords);
-  // The memories' files are opened when the model is constructed and first evaluated.
-  char working[4096];
-  if (getcwd(working, sizeof working) == nullptr) Fail("the working directory has no path");
-  if (!arguments.folder.empty() && chdir(arguments.folder.c_str()) != 0)
-    Fail(arguments.folder + ": is no folder");
+  const kiln::testbench::WorkingFolder working(arguments.folder);
   const auto top = std::make_unique<Top>(&context);
   // Nothing drives the registers that the machine itself may have.
   kiln_design::IdleMachine(*top);
   top->clock = 0;
   top->eval();
-  if (chdir(working) != 0) Fail("the working directory is gone");
+  working.Leave();
   Wave wave(top.get());
   if (!arguments.wave.empty() && arguments.wave_whole) wave.RecordAll(arguments.wave);
   std::unique_ptr<Bench> bench;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <unistd.h>
 #include <verilated.h>
 
 #include "kiln_axi_memory.h"
@@ -21,6 +22,22 @@ namespace kiln::testbench {
   std::fprintf(stderr, "simulate: %s\n", message.c_str());
   std::exit(2);
 }
+
+// Makes `folder` the working directory until Leave; an empty name leaves it as it is. A model opens
+// the files of its memories there when it is constructed and first evaluated.
+class WorkingFolder {
+ public:
+  explicit WorkingFolder(const std::string& folder) {
+    if (getcwd(before_, sizeof before_) == nullptr) Fail("the working directory has no path");
+    if (!folder.empty() && chdir(folder.c_str()) != 0) Fail(folder + ": is no folder");
+  }
+  void Leave() const {
+    if (chdir(before_) != 0) Fail("the working directory is gone");
+  }
+
+ private:
+  char before_[4096];
+};
 
 // A command-line option with its value. Take stores the value as a number, or calls Fail if it is
 // not one.
