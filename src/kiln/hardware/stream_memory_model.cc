@@ -130,15 +130,15 @@ void StreamMemoryModel::Writer::Clock(bool in_valid, bool address_taken, bool da
   }
 }
 
-StreamMemoryModel::StreamMemoryModel(const AxiTiming& timing, std::span<const StreamPlace> in,
-                                     std::span<const StreamPlace> out, int port_bytes)
+StreamMemoryModel::StreamMemoryModel(const AxiTiming& timing, std::span<const StreamPlace> streams,
+                                     size_t in, int port_bytes)
     : port_bytes_(static_cast<uint64_t>(port_bytes)),
-      last_read_(in.size() + out.size() - 1),
+      last_read_(streams.size() - 1),
       last_write_(last_read_),
       bus_(timing) {
-  KILN_CHECK(!in.empty() && !out.empty() && last_read_ < 64);
-  for (const StreamPlace& stream : in) readers_.emplace_back(stream, port_bytes_);
-  for (const StreamPlace& stream : out) writers_.emplace_back(stream, port_bytes_);
+  KILN_CHECK(in > 0 && in < streams.size() && streams.size() <= 64);
+  for (const StreamPlace& stream : streams.first(in)) readers_.emplace_back(stream, port_bytes_);
+  for (const StreamPlace& stream : streams.subspan(in)) writers_.emplace_back(stream, port_bytes_);
 }
 
 bool StreamMemoryModel::busy() const {

@@ -24,11 +24,11 @@ namespace kiln::hardware {
 
 class StreamMemoryModel {
  public:
-  // One run: the machine takes the beats of `in` and sends those of `out`. No row of the memory is
-  // open. The memory does not stall at random.
+  // One run: the machine takes the beats of the first `in` streams, at least 1, and sends those of
+  // the others, at least 1. No row of the memory is open. The memory does not stall at random.
   //   port_bytes   of a beat of the memory (DATA_BYTES)
-  StreamMemoryModel(const AxiTiming& timing, std::span<const StreamPlace> in,
-                    std::span<const StreamPlace> out, int port_bytes = kSocPortBytes);
+  StreamMemoryModel(const AxiTiming& timing, std::span<const StreamPlace> streams, size_t in,
+                    int port_bytes = kSocPortBytes);
 
   // Returns whether a beat of stream `in` into the machine is offered in this cycle.
   bool offers(size_t in) const { return readers_[in].sent_valid; }
@@ -38,7 +38,7 @@ class StreamMemoryModel {
   // bit i of `valid` whether it offers a beat of stream out number i.
   void Clock(uint64_t ready, uint64_t valid);
 
-  // Returns whether the run goes on: a beat has still to be read, sent, taken or stored.
+  // Returns whether beats remain to be read, sent, taken or stored.
   bool busy() const;
   // Returns the cycles in which the run went on (register CYCLES of kiln_stream_control).
   int64_t cycles() const { return cycles_; }
@@ -144,8 +144,8 @@ class StreamMemoryModel {
   testbench::ReadTimes read_times_;
   testbench::WriteTimes write_times_;
   std::deque<Timed> beats_, responses_;
-  std::deque<Granted> addresses_;  // of writes whose data have not arrived
-  size_t complete_ = 0;            // bursts of data whose addresses have not been answered
+  std::deque<Granted> addresses_;  // of writes that wait for their data
+  size_t complete_ = 0;            // bursts of data that wait for their response
   uint64_t now_ = 1;
   int64_t cycles_ = 0;
 };

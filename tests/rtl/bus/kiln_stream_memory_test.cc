@@ -100,9 +100,7 @@ class Machine {
     std::vector<hardware::StreamPlace> places;
     for (size_t s = 0; s < kStreams; ++s)
       places.push_back({places_[s].beats, static_cast<int>(kBeatBytes[s]), places_[s].address});
-    const std::span streams(places);
-    hardware::StreamMemoryModel model(memory_.timing(), streams.first(kIn), streams.subspan(kIn),
-                                      kDataBytes);
+    hardware::StreamMemoryModel model(memory_.timing(), places, kIn, kDataBytes);
     // The interrupt rises two cycles after the last cycle of the run.
     ASSERT_GE(signals_of_run_.size(), cycles + 1);
     const std::span run = std::span(signals_of_run_).last(cycles + 1).first(cycles);

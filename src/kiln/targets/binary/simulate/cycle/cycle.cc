@@ -92,8 +92,7 @@ class Machine {
     std::vector<hardware::StreamPlace> places = {{static_cast<uint64_t>(beats_in_), bytes}};
     for (const size_t beats : BeatsOutByStage(program_)) places.push_back({beats, bytes});
     hardware::PlaceStreams(&places);
-    const std::span streams(places);
-    memory_.emplace(memory, streams.first(1), streams.subspan(1));
+    memory_.emplace(memory, places, 1);
   }
 
   // Simulates a cycle of everything between the registers. Returns whether the dispatch takes the

@@ -182,8 +182,7 @@ void CycleMachine::State::PutBehind(const CycleOptions& options) {
   std::vector<hardware::StreamPlace> places = {{beats, bytes},
                                                {static_cast<uint64_t>(options.beats_out), bytes}};
   hardware::PlaceStreams(&places);
-  const std::span all(places);
-  memory.emplace(*options.memory, all.first(1), all.subspan(1));
+  memory.emplace(*options.memory, places, 1);
 }
 
 // One clock cycle. Units run in an order in which none sees what another writes in the same cycle:

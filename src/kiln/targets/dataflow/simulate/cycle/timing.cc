@@ -77,8 +77,7 @@ class TimingSimulation final : public Schedule {
     for (const int sink : pipeline_.Find(StageKind::kSink))
       place(pipeline_.input(pipeline_.stages[static_cast<size_t>(sink)]));
     hardware::PlaceStreams(&places);
-    const std::span streams(places);
-    memory_.emplace(memory, streams.first(sources.size()), streams.subspan(sources.size()));
+    memory_.emplace(memory, places, sources.size());
   }
 
   // Calls actors until no event before or in cycle `until` is left.
