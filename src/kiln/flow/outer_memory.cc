@@ -106,13 +106,13 @@ RunReport::Memory MemoryAtClock(const OuterMemory& memory, double mhz) {
 Status AdaptToMemory(const OuterMemory& memory, int node_nm,
                      std::unique_ptr<Accelerator>* accelerator, RunReport* report) {
   const Accelerator& given = **accelerator;
-  const uint64_t most = given.MostMemoryLatency();
-  if (most == 0 && given.SimulatesMemory()) return OkStatus();
-  if (most == 0) {
+  if (!given.SimulatesMemory()) {
     return UnsupportedAt("", given.name(),
                          "the streams of this design point cannot be put behind a memory",
                          "leave --memory out");
   }
+  const uint64_t most = given.MostMemoryLatency();
+  if (most == 0) return OkStatus();  // readers and writers take any latency
   KILN_ASSIGN_OR_RETURN(const double mhz, ClockOf(given, node_nm));
   const RunReport::Memory timed = MemoryAtClock(memory, mhz);
   if (timed.latency_cycles <= static_cast<int64_t>(most)) return OkStatus();

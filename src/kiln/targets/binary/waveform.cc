@@ -71,8 +71,8 @@ std::optional<EventPlace> FirstWrongPixel(const BlockProgram& program, const Sta
   return first;
 }
 
-// Returns the difference of a launch at both levels, if there is one. Behind memory, the hardware
-// shows no cycles of its beats: the difference is that of the whole launch.
+// Returns the difference of a launch at both levels, if there is one. Behind memory, the simulation
+// gives no cycles for single beats, and launches are compared as a whole.
 StatusOr<std::optional<LevelDifference>> DifferenceOf(const BlockProgram& program,
                                                       const CycleResult& cycle,
                                                       const StreamSimulation::Result& rtl,

@@ -107,7 +107,7 @@ StatusOr<Waveform> RecordDifference(const NetworkProgram& program, const Batch& 
       return std::move(whole.expected);
     }
     RecordedCycles wave{.file = fs::absolute(file)};
-    // Behind memory, what the runs before have sent is stored while the run that differs goes on.
+    // Behind memory, results of earlier launches are stored while the differing launch runs.
     if (*run > 0 && !StreamMemoryOf(options).has_value()) {
       KILN_ASSIGN_OR_RETURN(const Compared earlier, both.Run(stream, *run));
       wave.begin = earlier.expected_cycles;

@@ -44,10 +44,49 @@ std::optional<hardware::AxiTiming> StreamMemoryOf(const RtlOptions& options) {
   return MemoryTimingOf(options, hardware::kSocLatency);
 }
 
-std::vector<std::string> StreamMemoryArguments(const RtlOptions& options) {
+StatusOr<MemoryRun> RunBehindMemory(const std::filesystem::path& program,
+                                    std::vector<hardware::StreamPlace> streams,
+                                    const std::vector<std::span<const uint8_t>>& in,
+                                    const RtlOptions& options, const RecordedCycles& wave,
+                                    const std::vector<std::string>& more) {
+  KILN_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::Create("kiln-memory"));
+  const auto before = folder.path() / "memory", after = folder.path() / "result",
+             log = folder.path() / "log";
+  hardware::PlaceStreams(&streams);
+  std::string content;
+  for (size_t i = 0; i < in.size(); ++i) {
+    content.resize(streams[i].address, '\0');
+    content.append(in[i].begin(), in[i].end());
+  }
+  KILN_RETURN_IF_ERROR(WriteFile(before, content));
+  std::vector<uint64_t> words;
+  for (const hardware::StreamPlace& stream : streams)
+    words.insert(words.end(), {stream.address, stream.beats});
+  std::vector<std::string> arguments = {program.string(),
+                                        "--memory",
+                                        before.string(),
+                                        "--result",
+                                        after.string(),
+                                        "--run",
+                                        fmt::format("{}", fmt::join(words, ","))};
+  arguments.insert(arguments.end(), more.begin(), more.end());
   RtlOptions named = options;
   named.memory_latency = StreamMemoryOf(options)->latency;
-  return MemoryArguments(named, options.seed);
+  for (std::string& argument : MemoryArguments(named, options.seed))
+    arguments.push_back(std::move(argument));
+  wave.AppendTo(&arguments);
+  KILN_RETURN_IF_ERROR(RunProgram(arguments, log));
+  KILN_ASSIGN_OR_RETURN(const std::string memory, ReadFile(after));
+  MemoryRun run;
+  for (const hardware::StreamPlace& stream : std::span(streams).subspan(in.size())) {
+    const uint64_t bytes = stream.beats * static_cast<uint64_t>(stream.beat_bytes);
+    if (stream.address + bytes > memory.size())
+      return absl::InternalError(fmt::format("{}: it ends before the output", after.string()));
+    const auto first = memory.begin() + static_cast<ptrdiff_t>(stream.address);
+    run.out.emplace_back(first, first + static_cast<ptrdiff_t>(bytes));
+  }
+  KILN_ASSIGN_OR_RETURN(run.printed, ReadFile(log));
+  return run;
 }
 
 StatusOr<std::unique_ptr<StreamSimulation>> StreamSimulation::Build(const RtlOptions& options,
@@ -91,7 +130,7 @@ StatusOr<StreamSimulation::Result> StreamSimulation::Run(std::span<const uint8_t
                                                          const std::vector<size_t>& beats,
                                                          int out_bytes, const RtlOptions& options,
                                                          const RecordedCycles& wave) const {
-  if (in_bytes_ > 0) return RunBehindMemory(in, beats, out_bytes, options, wave);
+  if (in_bytes_ > 0) return RunWithMemory(in, beats, out_bytes, options, wave);
   const size_t all_beats = std::accumulate(beats.begin(), beats.end(), size_t{0});
   KILN_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::Create("kiln-stream"));
   const auto sent = folder.path() / "in", taken = folder.path() / "out",
@@ -136,46 +175,23 @@ StatusOr<StreamSimulation::Result> StreamSimulation::Run(std::span<const uint8_t
   return result;
 }
 
-StatusOr<StreamSimulation::Result> StreamSimulation::RunBehindMemory(
+StatusOr<StreamSimulation::Result> StreamSimulation::RunWithMemory(
     std::span<const uint8_t> in, const std::vector<size_t>& beats, int out_bytes,
     const RtlOptions& options, const RecordedCycles& wave) const {
-  KILN_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::Create("kiln-stream"));
-  const auto before = folder.path() / "memory", after = folder.path() / "result",
-             log = folder.path() / "log";
-  KILN_RETURN_IF_ERROR(WriteFile(before, std::string(in.begin(), in.end())));
-  std::vector<hardware::StreamPlace> places = {
+  std::vector<hardware::StreamPlace> streams = {
       {.beats = in.size() / static_cast<size_t>(in_bytes_), .beat_bytes = in_bytes_}};
-  for (const size_t count : beats) places.push_back({.beats = count, .beat_bytes = out_bytes});
-  hardware::PlaceStreams(&places);
-  std::vector<uint64_t> words;
-  for (const hardware::StreamPlace& place : places)
-    words.insert(words.end(), {place.address, place.beats});
-  std::vector<std::string> arguments = {program_.string(),
-                                        "--memory",
-                                        before.string(),
-                                        "--result",
-                                        after.string(),
-                                        "--run",
-                                        fmt::format("{}", fmt::join(words, ","))};
-  for (std::string& argument : StreamMemoryArguments(options))
-    arguments.push_back(std::move(argument));
-  wave.AppendTo(&arguments);
-  KILN_RETURN_IF_ERROR(RunProgram(arguments, log));
-  KILN_ASSIGN_OR_RETURN(const std::string memory, ReadFile(after));
-  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(log));
+  for (const size_t count : beats) streams.push_back({.beats = count, .beat_bytes = out_bytes});
+  KILN_ASSIGN_OR_RETURN(const MemoryRun run,
+                        RunBehindMemory(program_, streams, {in}, options, wave));
   Result result{
       .bytes = {},
       .beat_cycles = {},
-      .trace = StreamTrace(PrintedNumber(text, "cycles"), {places[0].beats, in_bytes_},
+      .trace = StreamTrace(PrintedNumber(run.printed, "cycles"), {streams[0].beats, in_bytes_},
                            {std::accumulate(beats.begin(), beats.end(), size_t{0}), out_bytes})};
-  if (result.trace.cycles < 0) return absl::InternalError(log.string() + ": no result in it");
-  for (const hardware::StreamPlace& place : std::span(places).subspan(1)) {
-    const uint64_t bytes = place.beats * static_cast<uint64_t>(out_bytes);
-    if (place.address + bytes > memory.size())
-      return absl::InternalError(fmt::format("{}: it ends before the output", after.string()));
-    const auto first = memory.begin() + static_cast<ptrdiff_t>(place.address);
-    result.bytes.insert(result.bytes.end(), first, first + static_cast<ptrdiff_t>(bytes));
-  }
+  if (result.trace.cycles < 0)
+    return absl::InternalError("the simulation behind memory prints no cycles");
+  for (const std::vector<uint8_t>& stream : run.out)
+    result.bytes.insert(result.bytes.end(), stream.begin(), stream.end());
   return result;
 }
 

@@ -18,6 +18,7 @@
 #include "kiln/hardware/axi_port_model.h"
 #include "kiln/hardware/key_table.h"
 #include "kiln/hardware/rtl_project.h"
+#include "kiln/hardware/stream_memory.h"
 #include "kiln/support/process.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/interface/accelerator.h"
@@ -36,9 +37,21 @@ void SetStreamTop(std::string_view module, const std::vector<hardware::RtlParame
 // name none, and the streams begin and end outside of the machine.
 std::optional<hardware::AxiTiming> StreamMemoryOf(const RtlOptions& options);
 
-// Returns the arguments of the simulation of a machine behind memory for these options, which name
-// a memory.
-std::vector<std::string> StreamMemoryArguments(const RtlOptions& options);
+// What one run of a machine behind memory left.
+struct MemoryRun {
+  std::vector<std::vector<uint8_t>> out;  // by stream out of the machine: its beats
+  std::string printed;                    // by the simulation
+};
+// Performs one run of `program`, the simulation of a machine behind memory
+// (rtl/testbench/kiln_memory_testbench.cc). `streams` has the streams into the machine, then those
+// out of it, without addresses: they follow each other in memory. `in` has the beats of the former.
+// The options name the memory; `more` is further arguments. Errors: the simulation fails or takes
+// longer than options.most_cycles.
+StatusOr<MemoryRun> RunBehindMemory(const std::filesystem::path& program,
+                                    std::vector<hardware::StreamPlace> streams,
+                                    const std::vector<std::span<const uint8_t>>& in,
+                                    const RtlOptions& options, const RecordedCycles& wave,
+                                    const std::vector<std::string>& more = {});
 
 // A built simulation of a stream machine.
 class StreamSimulation {
@@ -73,9 +86,9 @@ class StreamSimulation {
                        const RtlOptions& options, const RecordedCycles& wave = {}) const;
 
  private:
-  StatusOr<Result> RunBehindMemory(std::span<const uint8_t> in, const std::vector<size_t>& beats,
-                                   int out_bytes, const RtlOptions& options,
-                                   const RecordedCycles& wave) const;
+  StatusOr<Result> RunWithMemory(std::span<const uint8_t> in, const std::vector<size_t>& beats,
+                                 int out_bytes, const RtlOptions& options,
+                                 const RecordedCycles& wave) const;
 
   int in_bytes_ = 0;  // of a beat, of the machine behind memory; 0: without memory
   std::optional<TemporaryFolder> temporary_;

@@ -55,65 +55,37 @@ void ReadNumbers(const std::string& text, SimulatedImages* result) {
 
 }  // namespace
 
-StatusOr<SimulatedImages> SegmentSimulation::RunBehindMemory(
+StatusOr<SimulatedImages> SegmentSimulation::RunWithMemory(
     std::span<const std::vector<int64_t>> inputs, int64_t images, const RtlOptions& options,
     const RecordedCycles& wave) const {
-  KILN_ASSIGN_OR_RETURN(const TemporaryFolder files, TemporaryFolder::Create("kiln-images"));
-  const auto before = files.path() / "memory", after = files.path() / "result",
-             log = files.path() / "log";
-  std::vector<hardware::StreamPlace> places;
-  const auto place = [&](const Channel& channel) {
-    places.push_back({.beats = static_cast<uint64_t>(channel.words() * images),
-                      .beat_bytes = static_cast<int>(BytesOfBeat(channel))});
+  std::vector<hardware::StreamPlace> streams;
+  const auto add = [&](const Channel& channel) {
+    streams.push_back({.beats = static_cast<uint64_t>(channel.words() * images),
+                       .beat_bytes = static_cast<int>(BytesOfBeat(channel))});
   };
-  const std::vector<int> sources = pipeline_.Find(StageKind::kSource),
-                         sinks = pipeline_.Find(StageKind::kSink);
-  for (const int source : sources)
-    place(pipeline_.output(pipeline_.stages[static_cast<size_t>(source)]));
-  for (const int sink : sinks) place(pipeline_.input(pipeline_.stages[static_cast<size_t>(sink)]));
-  hardware::PlaceStreams(&places);
-  std::string content;
-  for (size_t i = 0; i < sources.size(); ++i) {
-    const Channel& channel = pipeline_.output(pipeline_.stages[static_cast<size_t>(sources[i])]);
-    const std::vector<uint8_t> beats = BeatsOf(channel, inputs[i]);
-    content.resize(places[i].address, '\0');
-    content.append(beats.begin(), beats.end());
+  std::vector<std::vector<uint8_t>> beats;
+  for (const int source : pipeline_.Find(StageKind::kSource)) {
+    const Channel& channel = pipeline_.output(pipeline_.stages[static_cast<size_t>(source)]);
+    add(channel);
+    beats.push_back(BeatsOf(channel, inputs[beats.size()]));
   }
-  KILN_RETURN_IF_ERROR(WriteFile(before, content));
-  std::vector<uint64_t> words, channel_words;
-  for (const hardware::StreamPlace& stream : places)
-    words.insert(words.end(), {stream.address, stream.beats});
+  std::vector<const Channel*> results;
+  for (const int sink : pipeline_.Find(StageKind::kSink)) {
+    results.push_back(&pipeline_.input(pipeline_.stages[static_cast<size_t>(sink)]));
+    add(*results.back());
+  }
+  std::vector<int64_t> channel_words;
   for (const Channel& channel : pipeline_.channels)
-    channel_words.push_back(static_cast<uint64_t>(channel.words() * images));
-  std::vector<std::string> arguments = {program_.string(),
-                                        "--folder",
-                                        folder_.string(),
-                                        "--memory",
-                                        before.string(),
-                                        "--result",
-                                        after.string(),
-                                        "--run",
-                                        fmt::format("{}", fmt::join(words, ",")),
-                                        "--channels",
-                                        fmt::format("{}", fmt::join(channel_words, ","))};
-  for (std::string& argument : StreamMemoryArguments(options))
-    arguments.push_back(std::move(argument));
-  wave.AppendTo(&arguments);
-  KILN_RETURN_IF_ERROR(RunProgram(arguments, log));
-  KILN_ASSIGN_OR_RETURN(const std::string memory, ReadFile(after));
+    channel_words.push_back(channel.words() * images);
+  KILN_ASSIGN_OR_RETURN(
+      const MemoryRun run,
+      RunBehindMemory(program_, streams, {beats.begin(), beats.end()}, options, wave,
+                      {"--folder", folder_.string(), "--channels",
+                       fmt::format("{}", fmt::join(channel_words, ","))}));
   SimulatedImages result;
-  for (size_t i = 0; i < sinks.size(); ++i) {
-    const Channel& channel = pipeline_.input(pipeline_.stages[static_cast<size_t>(sinks[i])]);
-    const hardware::StreamPlace& stream = places[sources.size() + i];
-    const uint64_t bytes = stream.beats * static_cast<uint64_t>(stream.beat_bytes);
-    if (stream.address + bytes > memory.size())
-      return absl::InternalError("the memory behind a pipeline ends before its results");
-    const auto first = memory.begin() + static_cast<ptrdiff_t>(stream.address);
-    result.outputs.push_back(
-        CodesOfBeats(channel, std::vector<uint8_t>(first, first + static_cast<ptrdiff_t>(bytes))));
-  }
-  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(log));
-  ReadNumbers(text, &result);
+  for (size_t i = 0; i < results.size(); ++i)
+    result.outputs.push_back(CodesOfBeats(*results[i], run.out[i]));
+  ReadNumbers(run.printed, &result);
   if (result.channels.size() != pipeline_.channels.size())
     return absl::InternalError("the simulation of a pipeline does not print its results");
   return result;
@@ -122,7 +94,7 @@ StatusOr<SimulatedImages> SegmentSimulation::RunBehindMemory(
 StatusOr<SimulatedImages> SegmentSimulation::Run(std::span<const std::vector<int64_t>> inputs,
                                                  int64_t images, const RtlOptions& options,
                                                  const RecordedCycles& wave) const {
-  if (behind_memory_) return RunBehindMemory(inputs, images, options, wave);
+  if (behind_memory_) return RunWithMemory(inputs, images, options, wave);
   KILN_ASSIGN_OR_RETURN(const TemporaryFolder files, TemporaryFolder::Create("kiln-images"));
   std::vector<std::string> arguments = {program_.string(),
                                         "--folder",

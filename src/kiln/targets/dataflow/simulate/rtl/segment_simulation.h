@@ -53,9 +53,9 @@ class SegmentSimulation {
 
  private:
   explicit SegmentSimulation(const Pipeline& pipeline) : pipeline_(pipeline) {}
-  StatusOr<SimulatedImages> RunBehindMemory(std::span<const std::vector<int64_t>> inputs,
-                                            int64_t images, const RtlOptions& options,
-                                            const RecordedCycles& wave) const;
+  StatusOr<SimulatedImages> RunWithMemory(std::span<const std::vector<int64_t>> inputs,
+                                          int64_t images, const RtlOptions& options,
+                                          const RecordedCycles& wave) const;
 
   const Pipeline& pipeline_;
   bool behind_memory_ = false;
