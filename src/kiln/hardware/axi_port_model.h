@@ -94,9 +94,9 @@ class AxiReadPortModel {
     Resolve();
   }
 
-  // Returns the cycle in which the oldest word is at the output, or kNeverDone if that is not known
-  // yet: an address of it has not been accepted, or the word before is still held. Words leave in
-  // the order of their requests, at most one per cycle.
+  // Returns the cycle in which the oldest word is at the output, or kNeverDone while that is open:
+  // the memory has still to accept one of its addresses, or the port holds an earlier word. Words
+  // leave in the order of their requests, at most one per cycle.
   uint64_t next_word() const { return words_.empty() ? kNeverDone : words_.front().cycle; }
   // Returns the tag of that word.
   const Tag& next_tag() const { return words_.front().tag; }
@@ -110,7 +110,7 @@ class AxiReadPortModel {
   }
   // Returns whether an address has still to be accepted by the memory.
   bool asks() const { return !bursts_.empty(); }
-  // Returns whether a request has not delivered its word.
+  // Returns whether requests are in flight, or words wait at the output.
   bool busy() const { return !waiting_.empty() || !words_.empty(); }
 
  private:
@@ -212,7 +212,7 @@ class AxiWritePortModel {
   bool idle(uint64_t now) const { return in_flight_ == 0 && now >= idle_from_; }
   // Returns whether addresses or data have still to be accepted by the memory.
   bool asks() const { return left_ > 0 || !bursts_.empty(); }
-  // Returns whether a request has not been taken as done.
+  // Returns whether requests are in flight.
   bool busy() const { return in_flight_ > 0; }
 
  private:
