@@ -639,30 +639,35 @@ TEST(FlowTest, PreprocessGoesOverTheModelsOwnKeyByKey) {
   EXPECT_EQ(with("none,scale=2").first, "scale=2");
 }
 
-// A machine with memory ports compares cycles behind every memory that does not stall at random;
-// other machines behind the ideal memory alone.
+// A machine whose cycle level simulates the memory compares cycles behind every memory that does
+// not stall at random; other machines behind the ideal memory only.
 TEST(FlowTest, CyclesCompareBehindMemoriesOfTheCycleLevel) {
-  for (const char* name : {"systolic-int8-8x8-one-bus", "systolic-mxint8-16x16", "vta-default"}) {
-    const auto simulates = LoadAccelerator(std::string("accelerators/") + name + ".yaml");
-    ASSERT_TRUE(simulates.ok()) << simulates.status();
-    RtlOptions any;
-    any.dram_bytes_per_cycle = 8;
-    any.memory_latency = 1000;
-    EXPECT_EQ((*simulates)->UntimedReason(any), "") << name;
-    EXPECT_EQ(any.followed_latency(), 0u);
-    any.stall_probability = 0.1;
-    EXPECT_THAT((*simulates)->UntimedReason(any), HasSubstr("stall at random"));
-  }
-
-  const auto streams = LoadAccelerator("accelerators/se-4.yaml");
-  ASSERT_TRUE(streams.ok()) << streams.status();
-  EXPECT_EQ((*streams)->UntimedReason({}), "");
-  RtlOptions far, dram;
+  RtlOptions far, dram, stalls;
   far.memory_latency = 30;
   dram.dram_bytes_per_cycle = 8;
+  dram.memory_latency = 1000;
+  stalls.stall_probability = 0.1;
   EXPECT_EQ(far.followed_latency(), 30u);
+  EXPECT_EQ(dram.followed_latency(), 0u);
+
+  for (const char* name : {"systolic-int8-8x8-one-bus", "systolic-mxint8-16x16", "vta-default",
+                           "se-4", "binary-small", "dataflow-small"}) {
+    SCOPED_TRACE(name);
+    const auto simulates = LoadAccelerator(std::string("accelerators/") + name + ".yaml");
+    ASSERT_TRUE(simulates.ok()) << simulates.status();
+    for (const RtlOptions& any : {RtlOptions{}, far, dram})
+      EXPECT_EQ((*simulates)->UntimedReason(any), "");
+    EXPECT_THAT((*simulates)->UntimedReason(stalls), HasSubstr("stall at random"));
+  }
+
+  const auto ports = ParseAccelerator(
+      "family: dataflow\nname: ports\nfpga: xcup\ndsp: 128\nbram: 32\nlut: 60000\n"
+      "weight_ports: 2\n",
+      "ports");
+  ASSERT_TRUE(ports.ok()) << ports.status();
+  EXPECT_EQ((*ports)->UntimedReason({}), "");
   for (const RtlOptions& other : {far, dram})
-    EXPECT_THAT((*streams)->UntimedReason(other), HasSubstr("memory alone"));
+    EXPECT_THAT((*ports)->UntimedReason(other), HasSubstr("simulates no memory"));
 }
 
 // The demo network with all its weights taken away: the same program in the same cycles.
