@@ -171,11 +171,13 @@ TEST_F(SynthesisSourcesOfFolder, ResultsOfToolsHaveALimit) {
   fs::create_directories(folder_.path() / "parts");
   Write("parts/top.v", "");
   fs::resize_file(folder_.path() / "parts/top.v", budgets::kNetlistBytes);
-  const auto most = NetlistOf({}, "top", folder_.path());
+  MappedParts mapped;
+  mapped.files["top"] = "parts/top";
+  const auto most = NetlistOf(mapped, "top", folder_.path());
   ASSERT_TRUE(most.ok()) << most.status();
   EXPECT_EQ(std::ssize(*most), budgets::kNetlistBytes);
   fs::resize_file(folder_.path() / "parts/top.v", budgets::kNetlistBytes + 1);
-  EXPECT_THAT(MessageOf(NetlistOf({}, "top", folder_.path()).status()),
+  EXPECT_THAT(MessageOf(NetlistOf(mapped, "top", folder_.path()).status()),
               HasSubstr("top.v: 1073741825 bytes are too many; at most 1073741824 bytes are read"));
 }
 
@@ -712,6 +714,55 @@ TEST_F(Tools, FpgasCountTheirOwnCells) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->design.resources.dsps, 1);
   EXPECT_EQ(result->library, "");
+}
+
+// Small parts of an FPGA share a run of Yosys: `lane` instantiates `counter`, which is in the same
+// run. SAT proves that the netlist is the source for eight cycles after a reset.
+TEST_F(Tools, PartsThatShareARunAreTheSource) {
+  const DesignSources sources = Design(R"(
+module counter #(parameter int WIDTH = 4) (input logic clock, reset, step, output logic [WIDTH-1:0] count);
+  always_ff @(posedge clock) count <= reset ? 0 : count + WIDTH'(step);
+endmodule
+module lane (input logic clock, reset, step, input logic [3:0] a, output logic [5:0] sum);
+  logic [3:0] place;
+  counter places (.clock, .reset, .step, .count(place));
+  always_ff @(posedge clock) sum <= reset ? 0 : sum + 6'(a ^ place) + 6'(a[1:0] & place[3:2]);
+endmodule
+module top (input logic clock, reset, input logic [1:0] step, input logic [3:0] a, output logic [5:0] x, y, output logic [4:0] z);
+  lane left (.clock, .reset, .step(step[0]), .a, .sum(x));
+  lane right (.clock, .reset, .step(step[1]), .a(~a), .sum(y));
+  counter #(.WIDTH(5)) both (.clock, .reset, .step(&step), .count(z));
+endmodule
+)");
+  SynthesisOptions options;
+  options.fpga = "xc7";
+  const auto result = Synthesise(sources, options, work_.path());
+  ASSERT_TRUE(result.ok()) << result.status();
+  int64_t runs = 0;
+  for (const auto& entry : fs::directory_iterator(work_.path() / "parts"))
+    runs += entry.path().extension() == ".done" ? 1 : 0;
+  EXPECT_EQ(runs, 2);  // counters and lane; the top with its pads
+
+  ASSERT_TRUE(
+      WriteFile(work_.path() / "prove.ys",
+                "read_verilog -sv top.sv\nhierarchy -top top\nproc\nflatten\nopt_clean\n"
+                "rename top source\ndesign -stash source\n"
+                "read_verilog netlist.v\nread_verilog +/xilinx/cells_sim.v\nhierarchy -top top\n"
+                "proc\nflatten\nopt_clean\nrename top netlist\n"
+                "design -copy-from source -as source source\n"
+                "miter -equiv -flatten -make_outputs source netlist both\n"
+                "sat -verify -prove trigger 0 -seq 9 -prove-skip 1 -set-at 1 in_reset 1 "
+                "-show-inputs both\n")
+          .ok());
+  const Status proof =
+      RunProgram({"yosys", "-q", "-s", "prove.ys"}, work_.path() / "prove.log", work_.path());
+  EXPECT_TRUE(proof.ok()) << *ReadFile(work_.path() / "prove.log");
+
+  const TemporaryFolder other = *TemporaryFolder::Create("kiln-synthesis-test");
+  options.jobs = 3;
+  const auto again = Synthesise(sources, options, other.path());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(*ReadFile(other.path() / "netlist.v"), *ReadFile(work_.path() / "netlist.v"));
 }
 
 // The contents decide the logic: a bit that is the same in all words needs none.

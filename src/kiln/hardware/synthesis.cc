@@ -281,6 +281,7 @@ class Run {
       const char* constraints = for_speed ? kSpeedConstraints : kConstraints;
       return CellCommands({"cells.lib", constraints, period_ns(), for_speed}, part.large);
     };
+    if (!for_cells()) mapping_.shared_commands = FpgaCommands({options_.fpga, kFpgaCells});
     mapping_.started = [this](const MappingPart& part, int64_t done, int64_t total) {
       Progress("map", SourceName(part.name), done, total);
     };

@@ -87,13 +87,14 @@ std::string FpgaCells(const std::string& file) {
       file);
 }
 
-// The commands of synth_xilinx without `share` and with the ABC commands above.
-std::string FpgaCommands(const FpgaMapping& mapping, bool large, bool is_top) {
+namespace {
+
+// Returns the commands of synth_xilinx without `share` and with the ABC commands above. `top`: the
+// options of the top module.
+std::string FpgaSteps(const FpgaMapping& mapping, bool large, const std::string& top) {
   const std::string synthesis =
-      fmt::format("synth_xilinx -family {} -flatten {}-top {} -run ", mapping.family,
-                  is_top ? "" : "-noiopad -noclkbuf ", kPartModule);
-  return fmt::format("read_rtlil {}\nhierarchy -check -top {}\n", mapping.cells, kPartModule) +
-         synthesis +
+      fmt::format("synth_xilinx -family {} -flatten {} -run ", mapping.family, top);
+  return synthesis +
          "prepare:coarse\n"
          "techmap -map +/cmp2lut.v -map +/cmp2lcu.v -D LUT_WIDTH=6\nalumacc\nopt\nmemory "
          "-nomap\nopt_clean\n" +
@@ -103,6 +104,22 @@ std::string FpgaCommands(const FpgaMapping& mapping, bool large, bool is_top) {
          "techmap -map +/xilinx/lut_map.v -map +/xilinx/cells_map.v -D LUT_WIDTH=6\nxilinx_dffopt\n"
          "opt_lut_ins -tech xilinx\n" +
          synthesis + "finalize:edif\n";
+}
+
+constexpr const char* kWithoutPads = "-noiopad -noclkbuf";
+
+}  // namespace
+
+std::string FpgaCommands(const FpgaMapping& mapping, bool large, bool is_top) {
+  return fmt::format("read_rtlil {}\nhierarchy -check -top {}\n", mapping.cells, kPartModule) +
+         FpgaSteps(
+             mapping, large,
+             fmt::format("{}-top {}", is_top ? "" : fmt::format("{} ", kWithoutPads), kPartModule));
+}
+
+std::string FpgaCommands(const FpgaMapping& mapping) {
+  return fmt::format("read_rtlil {}\nhierarchy -check\n", mapping.cells) +
+         FpgaSteps(mapping, /*large=*/false, kWithoutPads);
 }
 
 std::string ProjectScript(const std::vector<std::string>& files, const std::string& top) {

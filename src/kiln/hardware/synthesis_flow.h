@@ -47,6 +47,8 @@ std::string FpgaCells(const std::string& file);
 // Boundaries. `is_top`: the part is the top of the whole design, which has pads on an FPGA.
 std::string CellCommands(const CellMapping& mapping, bool large);
 std::string FpgaCommands(const FpgaMapping& mapping, bool large, bool is_top);
+// The same for all modules of a design without a top, none of them large.
+std::string FpgaCommands(const FpgaMapping& mapping);
 
 // Returns the script of `make synth` in an emitted design's folder: maps to generic gates module by
 // module, with memories as black boxes. Writes build/synth.txt (cells per module and in total) and,

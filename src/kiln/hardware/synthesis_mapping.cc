@@ -40,45 +40,128 @@ bool IsDone(const fs::path& mark, const std::string& recipe, const fs::path& wor
 
 constexpr const char* kInstances = ".instances";
 
-// Returns a part's file, relative to the work folder. The two mappings of a part have files of
-// their own.
-std::string FileOf(const std::string& part, const std::set<std::string>& for_speed,
-                   std::string_view extension) {
-  return fmt::format("{}/{}{}{}", kPartsFolder, part, for_speed.contains(part) ? ".speed" : "",
-                     extension);
+// Small parts share a run up to these sizes. A run takes about as long as a large part.
+constexpr size_t kSmallPartBytes = size_t{64} << 10, kSharedRunBytes = size_t{256} << 10;
+constexpr size_t kPartsOfRun = 16;
+
+// Parts that one run of Yosys maps.
+struct MappingRun {
+  std::vector<const MappingPart*> parts;
+  std::vector<std::string> files;  // without extension, relative to the work folder
+  size_t bytes = 0;                // of the designs
+
+  bool is_shared() const { return parts.size() > 1; }
+};
+
+// Divides parts into runs, in their order. A part has a run of its own if it is large, has commands
+// of its own or would be alone in its run.
+std::vector<MappingRun> RunsOf(const std::vector<MappingPart>& parts, const PartsMapping& mapping) {
+  std::vector<MappingRun> runs;
+  MappingRun shared;
+  const auto end_run = [&runs, &shared] {
+    if (!shared.parts.empty()) runs.push_back(std::exchange(shared, {}));
+  };
+  for (const MappingPart& part : parts) {
+    const size_t bytes = part.design.size();
+    if (mapping.shared_commands.empty() || part.large || part.name == mapping.top ||
+        mapping.for_speed.contains(part.name) || bytes > kSmallPartBytes) {
+      runs.push_back({.parts = {&part}, .files = {}, .bytes = bytes});
+      continue;
+    }
+    if (shared.parts.size() == kPartsOfRun || shared.bytes + bytes > kSharedRunBytes) end_run();
+    shared.parts.push_back(&part);
+    shared.bytes += bytes;
+  }
+  end_run();
+  for (MappingRun& run : runs) {
+    uint64_t hash = StableHash("");
+    for (const MappingPart* part : run.parts) hash = StableHash(part->design, hash);
+    // The mappings of a part for area, for speed and in shared runs have files of their own.
+    for (const MappingPart* part : run.parts) {
+      const std::string suffix = run.is_shared() ? fmt::format(".{:016x}", hash)
+                                 : mapping.for_speed.contains(part->name) ? ".speed"
+                                                                          : "";
+      run.files.push_back(fmt::format("{}/{}{}", kPartsFolder, part->name, suffix));
+    }
+  }
+  return runs;
 }
 
-// Maps one part; its files are named after it. Lists the instances of the modules `listed`, which
-// are stateless.
-StatusOr<ModuleStatistics> MapPart(const MappingPart& part, const PartsMapping& mapping,
-                                   const std::set<std::string>& listed) {
-  const auto file = [&](std::string_view extension) {
-    return FileOf(part.name, mapping.for_speed, extension);
-  };
-  const std::string input = file(".il"), counts = file(".json"), netlist = file(".v"),
-                    instances = file(kInstances);
-  YosysRun run;
-  run.work = mapping.work;
-  run.name = file("");
-  run.inputs = fmt::format("{}# design {:016x}\n", mapping.tools, StableHash(part.design));
-  run.outputs = {counts, netlist};
-  if (!listed.empty()) run.outputs.push_back(instances);
-  run.design = mapping.top;
-  run.script = fmt::format(
-      "read_rtlil {}\n{}clean -purge\nrename {} {}\n{}tee -q -o {} stat -json\nwrite_verilog "
-      "-noattr -simple-lhs "
-      "{}\n{}",
-      input, mapping.commands(part, mapping.for_speed.contains(part.name)), kPartModule, part.name,
-      NameInstances(listed), counts, netlist, WriteInstances(listed, instances));
-  KILN_RETURN_IF_ERROR(WriteFile(mapping.work / input, part.design));
-  KILN_RETURN_IF_ERROR(RunYosys(run));
-  KILN_ASSIGN_OR_RETURN(const std::string text,
-                        ReadFile(mapping.work / counts, budgets::kNetlistBytes));
-  KILN_ASSIGN_OR_RETURN(NetlistStatistics statistics, ParseStatistics(text));
-  const auto found = statistics.find(part.name);
-  if (found == statistics.end())
-    return absl::InternalError("Yosys' statistics have no module " + part.name);
-  return std::move(found->second);
+// Returns the stateless modules whose instances a part lists.
+using Listed = std::function<std::set<std::string>(const MappingPart&)>;
+
+// Returns the commands that write the results of a part, which is the only module of the design
+// that is not a black box.
+std::string OutputCommands(const std::string& file, const std::set<std::string>& listed) {
+  return fmt::format(
+      "{0}tee -q -o {1}.json stat -json\nwrite_verilog -noattr -simple-lhs {1}.v\n{2}",
+      NameInstances(listed), file, WriteInstances(listed, file + kInstances));
+}
+
+// Returns the script of a part's own run.
+std::string ScriptOf(const MappingPart& part, const std::string& file, const PartsMapping& mapping,
+                     const Listed& listed) {
+  return fmt::format("read_rtlil {}.il\n{}clean -purge\nrename {} {}\n{}", file,
+                     mapping.commands(part, mapping.for_speed.contains(part.name)), kPartModule,
+                     part.name, OutputCommands(file, listed(part)));
+}
+
+// Returns the script of a shared run. A part keeps another name until all are mapped, so that the
+// black box of a part is not confused with the part itself.
+std::string SharedScriptOf(const MappingRun& run, const PartsMapping& mapping,
+                           const Listed& listed) {
+  constexpr const char* kAll = "all";
+  std::string script;
+  const auto name = [](size_t i) { return fmt::format("{}${}", kPartModule, i); };
+  for (size_t i = 0; i < run.parts.size(); ++i) {
+    script += fmt::format(
+        "read_rtlil -nooverwrite {0}.il\nselect -module {1}\nflatten\nselect -clear\n"
+        "delete {2}\nrename {1} {3}\n",
+        run.files[i], kPartModule, kInsideModules, name(i));
+  }
+  script += fmt::format("{}clean -purge\ndesign -save {}\n", mapping.shared_commands, kAll);
+  for (size_t i = 0; i < run.parts.size(); ++i) {
+    const MappingPart& part = *run.parts[i];
+    script += "design -reset\n";
+    for (const std::string& box : part.below)
+      script += fmt::format("design -copy-from {} {}\n", kAll, box);
+    // `stat -json` of Yosys 0.23 writes no valid JSON of a design without a top.
+    script += fmt::format("design -copy-from {0} -as {1} {2}\nsetattr -mod -set top 1 {1}\n{3}",
+                          kAll, part.name, name(i), OutputCommands(run.files[i], listed(part)));
+  }
+  return script;
+}
+
+// Performs a run of Yosys and returns the statistics of its parts.
+StatusOr<std::vector<ModuleStatistics>> Perform(const MappingRun& run, const PartsMapping& mapping,
+                                                const Listed& listed) {
+  YosysRun yosys;
+  yosys.work = mapping.work;
+  yosys.name = run.files.front();
+  yosys.inputs = mapping.tools;
+  yosys.design = mapping.top;
+  yosys.script = run.is_shared() ? SharedScriptOf(run, mapping, listed)
+                                 : ScriptOf(*run.parts[0], run.files[0], mapping, listed);
+  for (size_t i = 0; i < run.parts.size(); ++i) {
+    const std::string& file = run.files[i];
+    const MappingPart& part = *run.parts[i];
+    yosys.inputs += fmt::format("# design {:016x}\n", StableHash(part.design));
+    for (const char* extension : {".json", ".v"}) yosys.outputs.push_back(file + extension);
+    if (!listed(part).empty()) yosys.outputs.push_back(file + kInstances);
+    KILN_RETURN_IF_ERROR(WriteFile(mapping.work / (file + ".il"), part.design));
+  }
+  KILN_RETURN_IF_ERROR(RunYosys(yosys));
+  std::vector<ModuleStatistics> found;
+  for (size_t i = 0; i < run.parts.size(); ++i) {
+    KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(mapping.work / (run.files[i] + ".json"),
+                                                           budgets::kNetlistBytes));
+    KILN_ASSIGN_OR_RETURN(NetlistStatistics statistics, ParseStatistics(text));
+    const auto part = statistics.find(run.parts[i]->name);
+    if (part == statistics.end())
+      return absl::InternalError("Yosys' statistics have no module " + run.parts[i]->name);
+    found.push_back(std::move(part->second));
+  }
+  return found;
 }
 
 // Returns an error message of Yosys with the link to the sources replaced by their folder.
@@ -115,32 +198,39 @@ Status RunYosys(const YosysRun& run) {
 
 namespace {
 
-using Modules = std::set<std::string>;
-
 // The progress at the start of a set of parts.
 struct Count {
   int64_t done = 0, waiting = 0;  // parts mapped before, and parts that follow
 };
 
-// Maps parts on several threads. `listed` returns the modules whose instances a part lists.
-StatusOr<std::vector<ModuleStatistics>> MapAll(
-    const std::vector<MappingPart>& parts, const PartsMapping& mapping,
-    const std::function<Modules(const MappingPart&)>& listed, const Count& count) {
+// A mapped part and its files, as in MappedParts::files.
+struct MappedPart {
+  const MappingPart* part = nullptr;
+  std::string file;
+  ModuleStatistics statistics;
+};
+
+// Maps parts on several threads. Returns them in the order of their runs.
+StatusOr<std::vector<MappedPart>> MapAll(const std::vector<MappingPart>& parts,
+                                         const PartsMapping& mapping, const Listed& listed,
+                                         const Count& count) {
+  using Statistics = std::vector<ModuleStatistics>;
   const int64_t total = count.done + static_cast<int64_t>(parts.size()) + count.waiting;
-  std::vector<StatusOr<ModuleStatistics>> found(parts.size(), ModuleStatistics());
+  const std::vector<MappingRun> runs = RunsOf(parts, mapping);
+  std::vector<StatusOr<Statistics>> found(runs.size(), Statistics());
   std::atomic<size_t> next = 0;
   std::atomic<int64_t> done = count.done;
   std::atomic<bool> failed = false;
-  // Parts are started in order. If one fails, all before it have been started, so that the first
-  // failure is the same in every run.
+  // Runs are started in order. If one fails, all before it have been started, so that the first
+  // failure is the same every time.
   const auto work = [&] {
     while (!failed) {
       const size_t i = next++;
-      if (i >= parts.size()) return;
-      if (mapping.started) mapping.started(parts[i], done, total);
-      found[i] = MapPart(parts[i], mapping, listed(parts[i]));
+      if (i >= runs.size()) return;
+      if (mapping.started) mapping.started(*runs[i].parts.front(), done, total);
+      found[i] = Perform(runs[i], mapping, listed);
       if (!found[i].ok()) failed = true;
-      ++done;
+      done += static_cast<int64_t>(runs[i].parts.size());
     }
   };
   {
@@ -148,12 +238,13 @@ StatusOr<std::vector<ModuleStatistics>> MapAll(
     for (int job = 1; job < mapping.jobs; ++job) others.emplace_back(work);
     work();
   }
-  std::vector<ModuleStatistics> statistics;
-  for (StatusOr<ModuleStatistics>& one : found) {
-    KILN_RETURN_IF_ERROR(one.status());
-    statistics.push_back(*std::move(one));
+  std::vector<MappedPart> mapped;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    KILN_ASSIGN_OR_RETURN(Statistics statistics, std::move(found[i]));
+    for (size_t j = 0; j < statistics.size(); ++j)
+      mapped.push_back({runs[i].parts[j], runs[i].files[j], std::move(statistics[j])});
   }
-  return statistics;
+  return mapped;
 }
 
 // Maps parts in rounds from the top down: the variants of a stateless part that are needed depend
@@ -162,7 +253,6 @@ class PartsMapper {
  public:
   PartsMapper(const std::vector<MappingPart>& parts, const PartsMapping& mapping)
       : parts_(parts), mapping_(mapping) {
-    mapped_.for_speed = mapping.for_speed;
     for (const MappingPart& part : parts) {
       if (part.stateless) stateless_.insert(part.name);
     }
@@ -200,7 +290,7 @@ class PartsMapper {
 
  private:
   // Returns the stateless parts that a part may instantiate.
-  std::set<std::string> Listed(const MappingPart& part) const {
+  std::set<std::string> StatelessBelow(const MappingPart& part) const {
     std::set<std::string> listed;
     std::set_intersection(part.below.begin(), part.below.end(), stateless_.begin(),
                           stateless_.end(), std::inserter(listed, listed.end()));
@@ -210,23 +300,23 @@ class PartsMapper {
   // Maps one round and evaluates the instances in it.
   Status MapNext(const std::vector<MappingPart>& parts, int64_t waiting) {
     const Count count{.done = static_cast<int64_t>(mapped_.names.size()), .waiting = waiting};
-    const auto listed = [this](const MappingPart& part) { return Listed(part); };
-    KILN_ASSIGN_OR_RETURN(std::vector<ModuleStatistics> found,
-                          MapAll(parts, mapping_, listed, count));
-    for (size_t i = 0; i < parts.size(); ++i) {
-      mapped_.names.push_back(parts[i].name);
-      mapped_.statistics[parts[i].name] = std::move(found[i]);
-      if (!Listed(parts[i]).empty()) KILN_RETURN_IF_ERROR(ChooseBelow(parts[i]));
+    const auto listed = [this](const MappingPart& part) { return StatelessBelow(part); };
+    KILN_ASSIGN_OR_RETURN(std::vector<MappedPart> found, MapAll(parts, mapping_, listed, count));
+    for (MappedPart& one : found) {
+      const std::string& name = one.part->name;
+      mapped_.names.push_back(name);
+      mapped_.files[name] = one.file;
+      mapped_.statistics[name] = std::move(one.statistics);
+      if (!StatelessBelow(*one.part).empty()) KILN_RETURN_IF_ERROR(ChooseBelow(*one.part));
     }
     return OkStatus();
   }
 
   // Selects the variant of each instance in a mapped part, and records the variants to map.
   Status ChooseBelow(const MappingPart& part) {
-    KILN_ASSIGN_OR_RETURN(
-        const std::string text,
-        ReadFile(mapping_.work / FileOf(part.name, mapping_.for_speed, kInstances),
-                 budgets::kNetlistBytes));
+    KILN_ASSIGN_OR_RETURN(const std::string text,
+                          ReadFile(mapping_.work / (mapped_.files.at(part.name) + kInstances),
+                                   budgets::kNetlistBytes));
     KILN_ASSIGN_OR_RETURN(const std::vector<MappedInstance> instances, ParseInstances(text));
     for (const MappedInstance& instance : instances) {
       const auto whole = std::find_if(parts_.begin(), parts_.end(), [&](const MappingPart& below) {
@@ -262,17 +352,17 @@ StatusOr<MappedParts> MapParts(const std::vector<MappingPart>& parts, const Part
 
 StatusOr<NetlistStatistics> MapWhole(const std::vector<MappingPart>& parts,
                                      const PartsMapping& mapping) {
-  const auto none = [](const MappingPart&) { return Modules(); };
-  KILN_ASSIGN_OR_RETURN(std::vector<ModuleStatistics> found, MapAll(parts, mapping, none, {}));
+  const auto none = [](const MappingPart&) { return std::set<std::string>(); };
+  KILN_ASSIGN_OR_RETURN(std::vector<MappedPart> found, MapAll(parts, mapping, none, {}));
   NetlistStatistics statistics;
-  for (size_t i = 0; i < parts.size(); ++i) statistics[parts[i].name] = std::move(found[i]);
+  for (MappedPart& one : found) statistics[one.part->name] = std::move(one.statistics);
   return statistics;
 }
 
 StatusOr<std::string> NetlistOf(const MappedParts& mapped, const std::string& part,
                                 const fs::path& work) {
-  KILN_ASSIGN_OR_RETURN(std::string netlist, ReadFile(work / FileOf(part, mapped.for_speed, ".v"),
-                                                      budgets::kNetlistBytes));
+  KILN_ASSIGN_OR_RETURN(std::string netlist,
+                        ReadFile(work / (mapped.files.at(part) + ".v"), budgets::kNetlistBytes));
   const auto replaced = mapped.replaced.find(part);
   if (replaced == mapped.replaced.end()) return netlist;
   return ReplaceInstances(netlist, replaced->second);

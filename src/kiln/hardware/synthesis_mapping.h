@@ -1,7 +1,8 @@
 // Mapping of the parts of a design by runs of Yosys.
 //
-// Every part is mapped on its own, on several threads if requested, and results from earlier runs
-// are reused if script, inputs and tools are the same.
+// Parts are mapped on several threads if requested, and results from earlier runs are reused if
+// script, inputs and tools are the same. Yosys takes 2 s to read an FPGA's cells and mapping rules,
+// but 0.2 s to map a small part with them: small parts may share a run.
 #ifndef KILN_HARDWARE_SYNTHESIS_MAPPING_H_
 #define KILN_HARDWARE_SYNTHESIS_MAPPING_H_
 
@@ -47,28 +48,33 @@ struct PartsMapping {
   int jobs = 1;  // concurrent runs of Yosys
   // Returns the commands from operators to cells.
   std::function<std::string(const MappingPart& part, bool for_speed)> commands;
+  // The same for all parts of a run that small parts share. Empty: each part has a run of its own.
+  std::string shared_commands;
   std::set<std::string> for_speed;  // names of parts for which the clock comes before the area
-  // Called when a part begins, with the total known so far; from any thread; may be empty.
+  // Called when a run begins, with its first part and the total known so far; from any thread; may
+  // be empty.
   std::function<void(const MappingPart& part, int64_t done, int64_t total)> started;
 };
 inline constexpr std::string_view kPartsFolder = "parts";
 // The result of mapping.
 struct MappedParts {
-  NetlistStatistics statistics;     // statistics of the mapped parts, by name
-  std::vector<std::string> names;   // names of all mapped parts
-  std::set<std::string> for_speed;  // as in PartsMapping
+  NetlistStatistics statistics;    // statistics of the mapped parts, by name
+  std::vector<std::string> names;  // names of all mapped parts
+  // Their files without extension, relative to the work folder, by name.
+  std::map<std::string, std::string> files;
   // By part: its instances whose module differs from the one in its netlist file.
   std::map<std::string, std::vector<ReplacedInstance>> replaced;
 };
 // Maps all parts, each of which precedes those that instantiate it. Stateless parts are mapped in
 // the variants that their instances need: with constants, if a considerable share of an instance's
 // inputs is constant (WithConstants), and not at all without instances. Results do not depend on
-// `jobs`.
+// `jobs`. They depend on the parts that share a run, whose names Yosys and ABC use to break ties:
+// which ones these are follows from `parts` alone, and results are only reused for all of them.
 StatusOr<MappedParts> MapParts(const std::vector<MappingPart>& parts, const PartsMapping& mapping);
 // Maps parts as they are, without the constants of any instance, and returns their statistics.
 StatusOr<NetlistStatistics> MapWhole(const std::vector<MappingPart>& parts,
                                      const PartsMapping& mapping);
-// Returns the netlist of a part: <name>.v in the parts' folder with the replaced instances.
+// Returns the netlist of a part, with the replaced instances.
 StatusOr<std::string> NetlistOf(const MappedParts& mapped, const std::string& part,
                                 const std::filesystem::path& work);
 

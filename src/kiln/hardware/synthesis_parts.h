@@ -31,6 +31,8 @@ struct MappingPart {
   std::set<std::string> below;       // the parts that it instantiates
 };
 inline constexpr const char* kPartModule = "part";
+// A Yosys selection of all modules that become part of it.
+inline constexpr const char* kInsideModules = "inside$* whole";
 
 // Returns the parts of a design, each before those that instantiate it. Modules with the same
 // contents become one part.
