@@ -68,6 +68,7 @@ class Prover {
   StatusOr<Variant*> Lifted(size_t fusions, int interval, int more);
   Status LiftIntervals(int64_t most);
   void LiftLatency();
+  void FindFirst();
   void CloseInterval();
   void CloseLatency();
   Status TryPasses();
@@ -233,6 +234,21 @@ bool Prover::TooManyForTiles() const {
       options_.fuse ? Fusions(graph_, config_) : std::vector<Fusion>{};
   const int slots = std::min(MostInterval(config_), config_.instruction_depth);
   return LeastInstructions(graph_, fusions) > int64_t{config_.tiles()} * slots;
+}
+
+// Looks for a first mapping among few choices of fusions, at rising intervals with little effort for
+// each: to ask all of them would take long before any interval has a mapping.
+void Prover::FindFirst() {
+  constexpr size_t kAskedAnyway = 2;  // choices
+  if (set_.variants.size() <= kAskedAnyway) return;
+  const int step = std::max(1, config_.tile_period);
+  for (int interval = low_; interval <= high_ && !has_mapping(); ++interval) {
+    if (interval % step != 0) continue;
+    for (Variant* variant : {set_.variants.front().get(), set_.variants.back().get()}) {
+      if (has_mapping() || budget_.spent()) return;
+      Ask(variant, interval, kAnyLatency, proof_.first_effort);
+    }
+  }
 }
 
 // Decides every interval below the best one with growing effort. The interval is closed when none
@@ -581,7 +597,7 @@ void Prover::Explain() {
                             : WhyRefuted(best_interval(), result_.latency_bound - 1);
 }
 
-// The order of phases: a heuristic mapping, lower intervals, mappings that need pass-throughs, the
+// The order of phases: a first mapping, lower intervals, mappings that need pass-throughs, the
 // latency, then gains by one more pass-through. If the bounds rule out every mapping, all phases
 // are skipped.
 StatusOr<MapResult> Prover::Map() {
@@ -604,6 +620,7 @@ StatusOr<MapResult> Prover::Map() {
       KILN_RETURN_IF_ERROR(Start());
       // What is found soon spares intervals without pass-throughs.
       KILN_RETURN_IF_ERROR(LiftIntervals(budget_.Left(8 * kFewSteps) / 8));
+      if (!has_mapping()) FindFirst();
       CloseInterval();
     }
     KILN_RETURN_IF_ERROR(LiftIntervals(budget_.Left(2 * kManySteps) / 2));

@@ -5,12 +5,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fmt/format.h"
 #include "kiln/support/random.h"
 #include "kiln/support/stable_sort.h"
+#include "kiln/targets/cgra/map/branch.h"
 #include "kiln/targets/cgra/map/variants.h"
 
 namespace kiln::cgra {
@@ -87,6 +91,20 @@ int64_t SearchState::Take(int64_t steps) {
 double SearchState::SecondsLeft() const {
   if (most_seconds_ <= 0) return std::numeric_limits<double>::infinity();
   return std::max(0.0, limit_seconds_ - Seconds());
+}
+
+double SearchState::ShareLeft() const {
+  double share = 1;
+  if (most_steps_ > 0) {
+    share = static_cast<double>(most_steps_ - steps_) / static_cast<double>(most_steps_);
+  }
+  if (most_seconds_ > 0) share = std::min(share, 1 - Seconds() / most_seconds_);
+  return std::max(share, 0.0);
+}
+
+StepBudget SearchState::BudgetOf(int64_t steps, double share_of_time) const {
+  if (most_steps_ > 0) steps = std::min(steps, limit_steps_ - steps_);
+  return StepBudget(steps, most_seconds_ > 0 ? SecondsLeft() * share_of_time : 0);
 }
 
 void SearchState::Offer(const Problem& problem, int initiation_interval,
@@ -262,23 +280,95 @@ StatusOr<MapResult> MapByWalk(const ComputationGraph& graph, const Config& confi
   return result;
 }
 
+namespace {
+
+// Looks for the first mapping by branch and bound, which needs few steps at long intervals.
+class FirstMapping {
+ public:
+  FirstMapping(std::span<const Problem> problems, uint64_t seed, SearchState* state)
+      : problems_(problems), state_(state) {
+    for (const Problem& problem : problems) deciders_.push_back(MakeBranchSearch(problem, seed));
+  }
+
+  // Bisects the intervals with little effort for each. Where that finds none, asks all of them with
+  // efforts that grow, until there is a mapping, all are refuted, or the budget ends. Returns the
+  // interval of the mapping that was handed in, or 0.
+  int Find(int low, int high) {
+    constexpr int64_t kEffortGrowth = 4;
+    int found = 0;
+    for (int first = low, last = high; first <= last;) {
+      const int middle = first + (last - first) / 2;
+      if (Try(middle)) {
+        found = middle;
+        last = middle - 1;
+      } else {
+        first = middle + 1;
+      }
+    }
+    while (found == 0) {
+      const int64_t before = state_->steps();
+      effort_ *= kEffortGrowth;
+      for (int ii = low; ii <= high && found == 0; ++ii) found = Try(ii) ? ii : 0;
+      // Nothing is left that more effort would decide.
+      if (state_->steps() == before) break;
+    }
+    return found;
+  }
+
+ private:
+  // Asks for a mapping of any problem at an interval.
+  bool Try(int interval) {
+    constexpr double kShareOfTime = 1.0 / 8;  // of what is left, as steps may take long
+    const int period = std::max(1, problems_[0].config.tile_period);
+    for (size_t p = 0; p < problems_.size() && interval % period == 0; ++p) {
+      if (state_->Over() || refuted_.contains({interval, p})) continue;
+      const int64_t steps = effort_ * problems_[p].size();
+      StepBudget budget = state_->BudgetOf(steps, kShareOfTime);
+      std::vector<Place> places;
+      const Answer answer = deciders_[p]->Decide(interval, kAnyLatency, steps, &budget, &places);
+      state_->Take(budget.steps());
+      if (answer == Answer::kNone) refuted_.emplace(interval, p);
+      if (answer != Answer::kFound) continue;
+      state_->Offer(problems_[p], interval, places);
+      return true;
+    }
+    return false;
+  }
+
+  const std::span<const Problem> problems_;
+  SearchState* const state_;
+  std::vector<std::unique_ptr<Decider>> deciders_;
+  std::set<std::pair<int, size_t>> refuted_;  // intervals and problems
+  int64_t effort_ = 10;                       // steps for each instruction
+};
+
+}  // namespace
+
 // Each attempt at an interval without a mapping gets a sixth of what is left, so that the budget
 // lasts for several intervals; once an interval has a mapping, all of the rest improves it, half of
 // it on the problem without fusions.
 StatusOr<MapResult> MapByIntervals(const ComputationGraph& graph, const Config& config,
                                    const MapOptions& options, const IntervalSearch& search) {
+  constexpr double kShareOfFirst = 0.25;  // that is left to branch and bound
   uint64_t seed = options.seed;
   const auto walk = [&](std::span<const Problem> problems, int low, int high, SearchState* state) {
     int found = 0;
-    for (int ii = low; ii <= high && found == 0; ++ii) {
+    for (int ii = low; ii <= high && found == 0 && state->ShareLeft() > kShareOfFirst; ++ii) {
       if (config.tile_period > 0 && ii % config.tile_period != 0) continue;
       state->EndAt(ii, LatencyBoundOver(problems, ii).value);
       // An interval without a mapping gets a part of the budget only, unless it is the last.
       for (size_t p = 0; p < problems.size(); ++p) {
-        state->LimitTo(ii == high && p + 1 == problems.size() ? 1 : 1.0 / 6);
+        const bool last = ii == high && p + 1 == problems.size();
+        const double rest = last ? 1 - kShareOfFirst / state->ShareLeft() : 0;
+        state->LimitTo(std::max(1.0 / 6, rest));
         search(problems[p], ii, MixBits(++seed), state);
         if (state->HasInterval(ii)) found = ii;
       }
+    }
+    if (found == 0) {
+      state->LimitTo(1);
+      found = FirstMapping(problems, MixBits(++seed), state).Find(low, high);
+      if (found > 0) state->EndAt(found, LatencyBoundOver(problems, found).value);
     }
     for (size_t p = problems.size(); found > 0 && p-- > 0;) {
       state->LimitTo(p == 0 ? 1 : 0.5);

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "kiln/support/status.h"
+#include "kiln/targets/cgra/map/decide.h"
 #include "kiln/targets/cgra/map/mapper.h"
 #include "kiln/targets/cgra/map/problem.h"
 
@@ -30,6 +31,11 @@ class SearchState {
   int64_t steps() const { return steps_; }
   // Returns the seconds that are left; infinity without a limit.
   double SecondsLeft() const;
+  // Returns how much is left of all that the search may take, from 0 to 1.
+  double ShareLeft() const;
+  // Returns a budget of at most `steps` steps and this share of the time within what is left;
+  // Over() must be false. What it spends is to be counted by Take.
+  StepBudget BudgetOf(int64_t steps, double share_of_time) const;
   // Restricts the search to this share of what is left, until it is called again.
   void LimitTo(double share);
   // Ends the search when a mapping of this interval has no more than this latency, in cycles: there
@@ -96,7 +102,9 @@ using IntervalSearch = std::function<void(const Problem& problem, int initiation
 
 // Runs `search` from the least interval upwards, or at the interval that the options ask for, until
 // one has a mapping, which the rest of the budget improves. Instructions are fused wherever that is
-// possible in one half of the attempts, and nowhere in the other.
+// possible in one half of the attempts, and nowhere in the other. Where `search` finds no mapping
+// before a quarter of the budget is left, branch and bound looks for the first one: it leaves no
+// mapping out, and at long intervals it finds one in few steps.
 StatusOr<MapResult> MapByIntervals(const ComputationGraph& graph, const Config& config,
                                    const MapOptions& options, const IntervalSearch& search);
 
