@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,13 @@ struct PipelineTiming {
 //   errors  a deadlock: names the stages that wait for one another, and for what; more than
 //           options.most_events
 StatusOr<PipelineTiming> SimulateTiming(const Pipeline& pipeline, const TimingOptions& options);
+
+// Simulates machines behind the memory of `options`, which they share: each has readers and writers
+// of its own and a run of its own, and all runs start in the same cycle. The streams of all
+// machines follow each other in memory. Returns the cycles until the last run has ended. Errors: as
+// above.
+StatusOr<int64_t> CyclesOfRunsTogether(std::span<const Pipeline* const> pipelines,
+                                       const TimingOptions& options);
 
 }  // namespace kiln::dataflow
 
