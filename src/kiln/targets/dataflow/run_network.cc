@@ -29,13 +29,8 @@ using Codes = std::vector<int64_t>;
 
 constexpr size_t kMostStreams = 48;  // of kiln_stream_control
 
-// Errors: a design point that SimulatesMemory refuses; a segment with too many streams.
+// Error: a segment with too many streams.
 Status CheckMayBeBehindMemory(const DataflowProgram& program) {
-  constexpr const char* kRemedy = "leave out the memory";
-  if (!SimulatesMemory(program.config())) {
-    return ErrorAt("", "the memory", "cannot be put behind a machine with weights in memory",
-                   kRemedy);
-  }
   for (const Segment& segment : program.segments()) {
     const size_t streams = segment.pipeline.Find(StageKind::kSource).size() +
                            segment.pipeline.Find(StageKind::kSink).size();
@@ -43,7 +38,7 @@ Status CheckMayBeBehindMemory(const DataflowProgram& program) {
     return ErrorAt("", "the memory",
                    fmt::format("cannot be put behind a segment with {} streams; it takes {}",
                                streams, kMostStreams),
-                   kRemedy);
+                   "leave out the memory");
   }
   return OkStatus();
 }
@@ -259,8 +254,6 @@ class NetworkMachine final : public TensorMachine {
 std::unique_ptr<TensorMachine> MakeNetworkMachine(const DataflowProgram& program, SegmentRun run) {
   return std::make_unique<NetworkMachine>(program, std::move(run));
 }
-
-bool SimulatesMemory(const Config& config) { return config.weight_ports == 0; }
 
 StatusOr<int64_t> IntervalBehindMemory(const DataflowProgram& program, const RtlOptions& rtl) {
   KILN_RETURN_IF_ERROR(CheckMayBeBehindMemory(program));

@@ -17,13 +17,9 @@
 
 namespace kiln::dataflow {
 
-// Returns whether machines of a design point can be put behind memory (hardware/stream_memory.h):
-// those without ports for weights.
-bool SimulatesMemory(const Config& config);
-
 // Runs a program, its tail included, at the level of the options. With a memory in the options, an
 // image in a segment is a run of the segment's machine behind it, at the levels with time. Errors:
-// the errors of targets/run/run_program.h; a memory for a machine that cannot be put behind it; at
+// the errors of targets/run/run_program.h; a memory for a segment with too many streams; at
 // the rtl level also: Verilator or clang++-19 is missing, the hardware does not send all words in
 // time.
 StatusOr<RunResult> RunNetwork(const DataflowProgram& program, const Batch& batch,

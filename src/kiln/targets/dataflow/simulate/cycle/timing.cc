@@ -10,6 +10,7 @@
 
 #include "fmt/format.h"
 #include "kiln/hardware/stream_memory_model.h"
+#include "kiln/support/integer.h"
 #include "kiln/targets/dataflow/isa/derived.h"
 #include "kiln/targets/dataflow/simulate/cycle/links.h"
 
@@ -25,7 +26,7 @@ struct Memory {
   explicit Memory(const hardware::AxiTiming& timing)
       : bus(std::make_shared<hardware::MemoryBus>(timing)) {}
   const std::shared_ptr<hardware::MemoryBus> bus;
-  uint64_t end = 0;  // address behind the streams
+  uint64_t end = 0;  // address behind the streams and weights
 };
 
 // An event queue. An actor is called when it asked for it, or when a neighbour has freed room or
@@ -43,17 +44,26 @@ class TimingSimulation final : public Schedule {
       // A weight stream never ends: only the room of its channel stops it.
       links_.emplace_back(channel, options.unbounded && !pipeline.HoldsWeights(channel));
     }
+    if (memory != nullptr) PlaceIn(memory);
     for (size_t i = 0; i < pipeline.stages.size(); ++i) {
-      actors_.push_back(MakeActor(pipeline, static_cast<int>(i), options, &links_, this));
+      const auto index = static_cast<int>(i);
+      if (memory != nullptr && pipeline.stages[i].kind == StageKind::kWeightStream) {
+        auto port =
+            std::make_unique<WeightPortActor>(pipeline, index, bus_.get(), weights_, &links_, this);
+        ports_.push_back(port.get());
+        actors_.push_back(std::move(port));
+      } else {
+        actors_.push_back(MakeActor(pipeline, index, options, &links_, this));
+      }
       wakes_.push_back(kNever);
     }
-    if (memory != nullptr) PutBehind(memory);
     for (size_t i = 0; i < actors_.size(); ++i) Wake(static_cast<int>(i), 0);
   }
 
   void Wake(int actor, int64_t when) override {
-    // Behind memory, sources and sinks act in each cycle in which a beat passes, and in no other.
-    if (memory_.has_value() && IsEnd(actor)) return;
+    // Behind memory, sources and sinks act in each cycle in which a beat passes, and in no other,
+    // and streams of weights in each cycle.
+    if (bus_ != nullptr && IsEnd(actor)) return;
     int64_t& wake = wakes_[static_cast<size_t>(actor)];
     if (when >= wake) return;
     wake = when;
@@ -79,12 +89,45 @@ class TimingSimulation final : public Schedule {
     return OkStatus();
   }
 
+  // Behind memory the machine first reads its weights ahead. Returns whether it has read all that
+  // its channels hold by the end of cycle `now`, and waits for its input.
+  bool waits(int64_t now) const {
+    return queue_.empty() &&
+           std::ranges::all_of(ports_, [&](const auto* port) { return port->full(now); });
+  }
+  // Starts the run behind memory in cycle `now`.
+  void Start(int64_t now) {
+    start_ = now;
+    quiet_ = 0;
+    memory_.emplace(bus_, static_cast<uint64_t>(now), places_, sources_.size());
+  }
   // Returns whether the run behind memory goes on. A run that has stopped does not: Finish says
   // what waits.
   bool busy() const { return (memory_->busy() || !queue_.empty()) && quiet_ <= kMostQuietCycles; }
-  // Simulates cycle `now` of a run behind memory, with its events.
+  // Simulates cycle `now` behind memory, with its events.
   Status Step(int64_t now) {
     ++quiet_;
+    for (WeightPortActor* port : ports_) {
+      port->Step(now);
+      if (port->busy()) quiet_ = 0;
+    }
+    if (memory_.has_value()) {
+      KILN_RETURN_IF_ERROR(StepRun(now));
+    } else {
+      KILN_RETURN_IF_ERROR(RunEvents(now));
+    }
+    for (WeightPortActor* port : ports_) port->Sample(now);
+    return OkStatus();
+  }
+  // Returns what happened, once nothing is left to do.
+  StatusOr<PipelineTiming> Finish() {
+    KILN_RETURN_IF_ERROR(CheckFinished());
+    return Result();
+  }
+
+ private:
+  // Simulates cycle `now` of the run, with its events, but for the ports.
+  Status StepRun(int64_t now) {
     uint64_t ready = 0, valid = 0;
     const auto pass = [&](int actor) {
       actors_[static_cast<size_t>(actor)]->Run(now);
@@ -110,32 +153,28 @@ class TimingSimulation final : public Schedule {
     return OkStatus();
   }
 
-  // Returns what happened, once nothing is left to do.
-  StatusOr<PipelineTiming> Finish() {
-    KILN_RETURN_IF_ERROR(CheckFinished());
-    return Result();
-  }
-
- private:
   bool IsEnd(int actor) const {
     const StageKind kind = pipeline_.stages[static_cast<size_t>(actor)].kind;
-    return kind == StageKind::kSource || kind == StageKind::kSink;
+    return kind == StageKind::kSource || kind == StageKind::kSink ||
+           kind == StageKind::kWeightStream;
   }
 
-  void PutBehind(Memory* memory) {
-    std::vector<hardware::StreamPlace> places;
+  // Places the streams, and the weights behind them.
+  void PlaceIn(Memory* memory) {
+    bus_ = memory->bus;
     const auto place = [&](const Channel& channel) {
-      places.push_back({static_cast<uint64_t>(channel.words() * options_.images),
-                        static_cast<int>(BytesOfBeat(channel))});
+      places_.push_back({static_cast<uint64_t>(channel.words() * options_.images),
+                         static_cast<int>(BytesOfBeat(channel))});
     };
     for (const int source : sources_)
       place(pipeline_.output(pipeline_.stages[static_cast<size_t>(source)]));
     for (const int sink : sinks_)
       place(pipeline_.input(pipeline_.stages[static_cast<size_t>(sink)]));
-    const uint64_t bytes = hardware::PlaceStreams(&places);
-    for (hardware::StreamPlace& stream : places) stream.address += memory->end;
-    memory->end += bytes;
-    memory_.emplace(memory->bus, 0, places, sources_.size());
+    const uint64_t bytes = hardware::PlaceStreams(&places_);
+    for (hardware::StreamPlace& stream : places_) stream.address += memory->end;
+    weights_ = memory->end + bytes;
+    memory->end = AlignUp(weights_ + static_cast<uint64_t>(BytesOfWeightMemory(pipeline_)),
+                          hardware::kStreamAlignment);
   }
 
   // Every sink has taken all words of all images; otherwise the stages wait for one another.
@@ -159,8 +198,16 @@ class TimingSimulation final : public Schedule {
   PipelineTiming Result() {
     PipelineTiming timing;
     timing.events = events_;
-    for (Link& link : links_) timing.channels.push_back(link.Finish());
-    for (const auto& actor : actors_) timing.stages.push_back(actor->Finish());
+    for (Link& link : links_) {
+      ChannelTiming& channel = timing.channels.emplace_back(link.Finish());
+      for (int64_t& push : channel.first_pushes) push -= start_;
+      for (int64_t& push : channel.last_pushes) push -= start_;
+    }
+    for (const auto& actor : actors_) {
+      StageTiming& stage = timing.stages.emplace_back(actor->Finish());
+      stage.begin -= start_;
+      stage.end -= start_;
+    }
     int64_t begin = kNever;
     for (const int source : sources_)
       begin = std::min(begin, timing.stages[static_cast<size_t>(source)].begin);
@@ -180,6 +227,12 @@ class TimingSimulation final : public Schedule {
   const Pipeline& pipeline_;
   const TimingOptions options_;
   const std::vector<int> sources_, sinks_;
+  // Behind memory:
+  std::shared_ptr<hardware::MemoryBus> bus_;
+  std::vector<hardware::StreamPlace> places_;  // of the streams
+  uint64_t weights_ = 0;                       // address of weights.bin
+  std::vector<WeightPortActor*> ports_;
+  int64_t start_ = 0;  // of the run
   std::vector<Link> links_;
   std::vector<std::unique_ptr<Actor>> actors_;
   std::vector<int64_t> wakes_;  // by actor: the cycle of its next call
@@ -191,6 +244,30 @@ class TimingSimulation final : public Schedule {
 
 }  // namespace
 
+namespace {
+
+using TimedMachines = std::vector<std::unique_ptr<TimingSimulation>>;
+
+// Simulates machines behind one memory, whose runs start in the same cycle: as soon as all of them
+// have read their weights ahead.
+Status RunBehindMemory(const TimedMachines& machines) {
+  const auto all = [&](const auto& has) { return std::ranges::all_of(machines, has); };
+  int64_t now = 0;
+  do {
+    for (const auto& machine : machines) KILN_RETURN_IF_ERROR(machine->Step(now));
+    ++now;
+  } while (!all([&](const auto& machine) { return machine->waits(now - 1); }));
+  for (const auto& machine : machines) machine->Start(now);
+  for (; !all([](const auto& machine) { return !machine->busy(); }); ++now) {
+    for (const auto& machine : machines) {
+      if (machine->busy()) KILN_RETURN_IF_ERROR(machine->Step(now));
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
 StatusOr<PipelineTiming> SimulateTiming(const Pipeline& pipeline, const TimingOptions& options) {
   if (!options.memory.has_value()) {
     TimingSimulation simulation(pipeline, options, nullptr);
@@ -198,23 +275,19 @@ StatusOr<PipelineTiming> SimulateTiming(const Pipeline& pipeline, const TimingOp
     return simulation.Finish();
   }
   Memory memory(*options.memory);
-  TimingSimulation simulation(pipeline, options, &memory);
-  for (int64_t now = 0; simulation.busy(); ++now) KILN_RETURN_IF_ERROR(simulation.Step(now));
-  return simulation.Finish();
+  TimedMachines machines;
+  machines.push_back(std::make_unique<TimingSimulation>(pipeline, options, &memory));
+  KILN_RETURN_IF_ERROR(RunBehindMemory(machines));
+  return machines[0]->Finish();
 }
 
 StatusOr<int64_t> CyclesOfRunsTogether(std::span<const Pipeline* const> pipelines,
                                        const TimingOptions& options) {
   Memory memory(options.memory.value());
-  std::vector<std::unique_ptr<TimingSimulation>> machines;
+  TimedMachines machines;
   for (const Pipeline* pipeline : pipelines)
     machines.push_back(std::make_unique<TimingSimulation>(*pipeline, options, &memory));
-  const auto busy = [](const auto& machine) { return machine->busy(); };
-  for (int64_t now = 0; std::ranges::any_of(machines, busy); ++now) {
-    for (const auto& machine : machines) {
-      if (machine->busy()) KILN_RETURN_IF_ERROR(machine->Step(now));
-    }
-  }
+  KILN_RETURN_IF_ERROR(RunBehindMemory(machines));
   int64_t cycles = 0;
   for (const auto& machine : machines) {
     KILN_ASSIGN_OR_RETURN(const PipelineTiming timing, machine->Finish());

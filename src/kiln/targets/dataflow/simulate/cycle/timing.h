@@ -32,11 +32,13 @@ struct TimingOptions {
   // The work after which the simulation is given up; 0: none.
   int64_t most_events = 0;
   // The memory that the words of sources are read from and the words of sinks are stored in
-  // (hardware/stream_memory_model.h), in one run for all images. `interval` is ignored.
+  // (hardware/stream_memory_model.h), in one run for all images. Streams of weights read it through
+  // ports of their own, and have read ahead when the run starts. `interval` is ignored.
   std::optional<hardware::AxiTiming> memory = std::nullopt;
 };
 
-// What happened at a channel.
+// What happened at a channel. Behind memory, cycles count from the first one of the run; words of
+// weights enter before it.
 struct ChannelTiming {
   int64_t words = 0;    // pushed
   int64_t highest = 0;  // greatest level, in words (docs/dataflow-machine.md)
