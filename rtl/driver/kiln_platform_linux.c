@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "kiln_platform_mapped.h"
+#include "kiln_registers.h"
 
-#define REGISTER_BYTES 4096u
 #define PAUSE_NANOSECONDS 10000L
 
 static volatile unsigned char* map_bytes(int file, uint64_t bytes, off_t offset) {
@@ -48,7 +48,7 @@ int kiln_open(kiln_device* device, const char* where, uint64_t memory_bytes) {
   device->memory_bytes = (memory_bytes + page - 1) / page * page;
   device->descriptors[0] = open(file, O_RDWR | O_SYNC);
   if (device->descriptors[0] < 0) return -1;
-  device->registers = map_bytes(device->descriptors[0], REGISTER_BYTES, registers);
+  device->registers = map_bytes(device->descriptors[0], KILN_REGISTER_BYTES, registers);
   device->memory = map_bytes(device->descriptors[0], device->memory_bytes, memory);
   if (device->registers != NULL && device->memory != NULL) return 0;
   memory_bytes = (uint64_t)errno;
@@ -58,7 +58,7 @@ int kiln_open(kiln_device* device, const char* where, uint64_t memory_bytes) {
 }
 
 void kiln_close(kiln_device* device) {
-  if (device->registers != NULL) munmap((void*)device->registers, REGISTER_BYTES);
+  if (device->registers != NULL) munmap((void*)device->registers, KILN_REGISTER_BYTES);
   if (device->memory != NULL) munmap((void*)device->memory, (size_t)device->memory_bytes);
   close(device->descriptors[0]);
 }

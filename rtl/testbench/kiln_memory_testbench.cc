@@ -10,6 +10,10 @@
 // channels of the machine, a line `channel C W H F L` for each: words, the highest level, and the
 // cycles of the first and the last word. Cycle 0 is the first one that CYCLES counts.
 //
+// A machine with ports of its own (KILN_PORTS in design.h) reads the same memory through them. It is
+// started by registers of its own, from address 0x1000 on: by the sample, or by --set. A run starts
+// when the ports have read as far ahead as they can.
+//
 // With --serve it is a session (kiln_simulate_session.h) whose runs take the same words.
 //
 // The exit code is 0 if everything is as the sample expects, 1 after an error of the machine or a
@@ -47,6 +51,36 @@ using Wave = kiln::testbench::Wave<Top>;
 
 constexpr uint32_t kControl = 0x008, kError = 0x010, kErrorStream = 0x014, kCycles = 0x018;
 
+#ifdef KILN_PORTS
+// The machine's own registers, as kiln_axi_lite.h reaches them.
+struct MachineBus {
+  explicit MachineBus(Top& top)
+      : control_awvalid(top.machine_awvalid),
+        control_awready(top.machine_awready),
+        control_wvalid(top.machine_wvalid),
+        control_wready(top.machine_wready),
+        control_wstrb(top.machine_wstrb),
+        control_bvalid(top.machine_bvalid),
+        control_bready(top.machine_bready),
+        control_bresp(top.machine_bresp),
+        control_arvalid(top.machine_arvalid),
+        control_arready(top.machine_arready),
+        control_rvalid(top.machine_rvalid),
+        control_rready(top.machine_rready),
+        control_rresp(top.machine_rresp),
+        control_awaddr(top.machine_awaddr),
+        control_araddr(top.machine_araddr),
+        control_wdata(top.machine_wdata),
+        control_rdata(top.machine_rdata) {}
+  CData &control_awvalid, &control_awready, &control_wvalid, &control_wready, &control_wstrb,
+      &control_bvalid, &control_bready, &control_bresp, &control_arvalid, &control_arready,
+      &control_rvalid, &control_rready, &control_rresp;
+  SData &control_awaddr, &control_araddr;
+  IData &control_wdata, &control_rdata;
+};
+constexpr uint32_t kMachineRegisters = 0x1000;
+#endif
+
 // Words that entered a channel of the machine, and when the first and the last one did.
 struct Channel {
   uint64_t words = 0;
@@ -62,8 +96,9 @@ class Bench {
       : top_(*top),
         dump_(std::move(dump)),
         memory_(0, timing),
-        reads_(&memory_, kiln_design::kPortBytes, seed * 2),
-        writes_(&memory_, kiln_design::kPortBytes, seed * 2 + 1) {
+        seed_(seed * 2),
+        reads_(&memory_, kiln_design::kPortBytes, seed_),
+        writes_(&memory_, kiln_design::kPortBytes, seed_ + 1) {
     kiln::testbench::AxiLiteIdle(top_);
     top_.reset = 1;
     for (int i = 0; i < 4; ++i) {
@@ -76,15 +111,42 @@ class Bench {
 
   kiln::testbench::AxiMemory& memory() { return memory_; }
   bool WriteRegister(uint32_t address, uint32_t data) {
+#ifdef KILN_PORTS
+    if (address >= kMachineRegisters) {
+      MachineBus machine(top_);
+      return kiln::testbench::AxiLiteWrite(
+          machine, address - kMachineRegisters, data, [&] { Settle(); }, [&] { Edge(); });
+    }
+#endif
     return kiln::testbench::AxiLiteWrite(top_, address, data, [&] { Settle(); }, [&] { Edge(); });
   }
   uint32_t ReadRegister(uint32_t address, bool* error = nullptr) {
+#ifdef KILN_PORTS
+    if (address >= kMachineRegisters) {
+      MachineBus machine(top_);
+      return kiln::testbench::AxiLiteRead(
+          machine, address - kMachineRegisters, [&] { Settle(); }, [&] { Edge(); }, error);
+    }
+#endif
     return kiln::testbench::AxiLiteRead(top_, address, [&] { Settle(); }, [&] { Edge(); }, error);
   }
   void Idle(uint64_t cycles) {
     for (uint64_t i = 0; i < cycles; ++i) Cycle();
   }
 
+  // Lets the machine's own ports read ahead, until they have been idle for some cycles.
+  void ReadAhead() {
+#ifdef KILN_PORTS
+    constexpr int kQuietCycles = 64;
+    for (int quiet = 0; quiet < kQuietCycles; ++quiet) {
+      Cycle();
+#define KILN_PORT(name, beat_bytes) \
+  if (!port_##name.idle()) quiet = 0;
+      KILN_PORTS(KILN_PORT)
+#undef KILN_PORT
+    }
+#endif
+  }
   // Writes the words to the registers of a run, starts it, and waits for its end for at most
   // `limit` cycles. Returns whether it has ended. If an earlier run is still in progress, starts
   // nothing and returns false.
@@ -96,6 +158,7 @@ class Bench {
           return false;
       }
     }
+    ReadAhead();
     channels_.assign(kiln_design::kChannels, {});
     WriteRegister(kControl, 1);
     began_ = time_;
@@ -158,6 +221,11 @@ class Bench {
   void Settle() {
     KILN_AXI_DRIVE_READ_ID(top_, memory, reads_);
     KILN_AXI_DRIVE_WRITE_ID(top_, memory, writes_);
+#ifdef KILN_PORTS
+#define KILN_PORT(name, beat_bytes) KILN_AXI_DRIVE_READ(top_, name, port_##name);
+    KILN_PORTS(KILN_PORT)
+#undef KILN_PORT
+#endif
     top_.clock = 0;
     top_.eval();
     if (dump_) dump_(time_, 0);
@@ -165,6 +233,11 @@ class Bench {
   void Edge() {
     KILN_AXI_SAMPLE_READ_ID(top_, memory, reads_);
     KILN_AXI_SAMPLE_WRITE_ID(top_, memory, writes_);
+#ifdef KILN_PORTS
+#define KILN_PORT(name, beat_bytes) KILN_AXI_SAMPLE_READ(top_, name, port_##name);
+    KILN_PORTS(KILN_PORT)
+#undef KILN_PORT
+#endif
     for (size_t i = 0; i < channels_.size(); ++i) {
       const auto* bits = static_cast<const uint8_t*>(kiln_design::Pushed(top_));
       if ((bits[i / 8] >> (i % 8) & 1) == 0) continue;
@@ -184,8 +257,15 @@ class Bench {
   Top& top_;
   Dump dump_;
   kiln::testbench::AxiMemory memory_;
+  uint64_t seed_;  // of the last port
   kiln::testbench::AxiReadPort reads_;
   kiln::testbench::AxiWritePort writes_;
+#ifdef KILN_PORTS
+#define KILN_PORT(name, beat_bytes) \
+  kiln::testbench::AxiReadPort port_##name{&memory_, beat_bytes, ++seed_ + 1};
+  KILN_PORTS(KILN_PORT)
+#undef KILN_PORT
+#endif
   std::vector<Channel> channels_;  // cycles since the simulation began
   uint64_t time_ = 0, began_ = 0, ended_ = 0;
   bool running_ = false;
@@ -197,6 +277,7 @@ const char* const kHelp =
     "simulate --serve [options]\n"
     "  --sample FOLDER    runs the sample in it and compares its results\n"
     "  --run WORD,...     one run: address and number of beats of every stream\n"
+    "  --set A,V,...      writes registers of the machine itself first: address and value\n"
     "  --channels N,...   words that each channel receives before the simulation ends\n"
     "  --folder DIR       the design's folder, with the contents of its memories\n"
     "  --latency CYCLES   of the memory, from an address to its first beat\n"
@@ -211,17 +292,23 @@ const char* const kHelp =
 
 struct Arguments : kiln::testbench::SimulateOptions {
   bool serve = false;
-  std::vector<uint64_t> run, channels;
+  std::vector<uint64_t> run, set, channels;
   std::string folder;
 };
 
-// Returns `count` numbers with commas between them.
-std::vector<uint64_t> NumbersOf(const Option& option, size_t count) {
+// Returns numbers with commas between them.
+std::vector<uint64_t> NumbersOf(const Option& option) {
   std::vector<uint64_t> words;
   std::istringstream parts(option.value);
   for (std::string part; std::getline(parts, part, ',');) {
     Option{option.name, part}.Take(words.emplace_back());
   }
+  return words;
+}
+
+// Returns `count` numbers with commas between them.
+std::vector<uint64_t> NumbersOf(const Option& option, size_t count) {
+  std::vector<uint64_t> words = NumbersOf(option);
   if (words.size() != count)
     Fail(option.name + " takes " + std::to_string(count) + " numbers with commas between them");
   return words;
@@ -244,6 +331,9 @@ Arguments Parse(int count, char** values) {
     const Option option{name, values[++i]};
     if (name == "--run") {
       a.run = NumbersOf(option, std::size(kiln_design::kProgram));
+    } else if (name == "--set") {
+      a.set = NumbersOf(option);
+      if (a.set.size() % 2 != 0) Fail("--set takes pairs of an address and a value");
     } else if (name == "--channels") {
       a.channels = NumbersOf(option, kiln_design::kChannels);
     } else if (name == "--folder") {
@@ -278,6 +368,12 @@ void MakeRoom(const std::vector<uint64_t>& words, std::vector<uint8_t>& memory) 
   }
 }
 
+// Writes a register, which must take its value.
+void Set(Bench& bench, uint64_t address, uint64_t value) {
+  if (!bench.WriteRegister(static_cast<uint32_t>(address), static_cast<uint32_t>(value)))
+    Fail("register " + std::to_string(address) + " refuses its value");
+}
+
 // Performs a run and adds what it took. Returns the exit code, and says what failed.
 int RunOnce(const Arguments& arguments, const std::vector<uint64_t>& words, Bench& bench,
             Wave& wave, Totals* totals) {
@@ -307,6 +403,7 @@ int RunSample(const Arguments& arguments, Bench& bench, Wave& wave) {
   Totals totals;
   for (const kiln::testbench::SampleStep& step : sample.steps()) {
     if (step.kind == Kind::kWrite) sample.Write(step, memory);
+    if (step.kind == Kind::kSet) Set(bench, step.address, step.value);
     if (step.kind == Kind::kExpect && !sample.Compare(step, memory)) break;
     if (step.kind != Kind::kRun) continue;
     if (step.words.size() != std::size(kiln_design::kProgram))
@@ -322,6 +419,8 @@ int RunMemory(const Arguments& arguments, Bench& bench, Wave& wave) {
   std::vector<uint8_t>& memory = bench.memory().bytes();
   memory = kiln::testbench::ReadBytes(arguments.memory);
   MakeRoom(arguments.run, memory);
+  for (size_t i = 0; i < arguments.set.size(); i += 2)
+    Set(bench, arguments.set[i], arguments.set[i + 1]);
   Totals totals;
   if (const int code = RunOnce(arguments, arguments.run, bench, wave, &totals); code != 0)
     return code;

@@ -5,6 +5,7 @@
 // decimal.
 //
 //   write OFFSET BYTES ADDRESS     copies bytes of input0.bin into the memory
+//   set ADDRESS VALUE              writes a register
 //   run WORD ...                   starts the machine; its testbench defines the words
 //   expect S OFFSET BASE BITS KIND NAME AXIS ...
 //                                  compares a tensor with the memory, or with stream out number S.
@@ -37,9 +38,10 @@ namespace kiln::testbench {
 
 // A step of the sample.
 struct SampleStep {
-  enum class Kind { kWrite, kRun, kExpect } kind = Kind::kWrite;
+  enum class Kind { kWrite, kSet, kRun, kExpect } kind = Kind::kWrite;
   uint64_t stream = 0, offset = 0, bytes = 0, base = 0;
-  std::vector<uint64_t> words;  // of a run
+  uint32_t address = 0, value = 0;  // of a register
+  std::vector<uint64_t> words;      // of a run
   unsigned bits = 8;
   char shown = 's';
   std::string name;
@@ -144,6 +146,9 @@ class Sample {
     in >> word;
     if (word == "write") {
       if (!(in >> step.offset >> step.bytes >> step.base)) Wrong(line);
+    } else if (word == "set") {
+      step.kind = SampleStep::Kind::kSet;
+      if (!(in >> step.address >> step.value)) Wrong(line);
     } else if (word == "run") {
       step.kind = SampleStep::Kind::kRun;
       for (uint64_t number = 0; in >> number;) step.words.push_back(number);

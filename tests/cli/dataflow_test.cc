@@ -327,6 +327,11 @@ TEST_F(DataflowCommands, WeightsThatDoNotFitAreStreamed) {
   const Outcome stalled = Call({"verify", Path("net.kir"), "--on", streaming, "--random", "1",
                                 "--seed", "3", "--stalls", "0.3"});
   EXPECT_EQ(stalled.code, kExitOk) << stalled.out << stalled.err;
+  // Streams and weights behind one memory.
+  const Outcome dram = Call({"verify", Path("net.kir"), "--on", streaming, "--random", "1",
+                             "--dram", "5", "--memory-latency", "33", "--row-miss", "21"});
+  EXPECT_EQ(dram.code, kExitOk) << dram.out << dram.err;
+  EXPECT_THAT(dram.out, HasSubstr("cycles       the same"));
 }
 
 // The host runs a node in the middle: a folder for each segment, and a page that tells their order.

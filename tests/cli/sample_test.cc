@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "fmt/format.h"
 #include "kiln/cli/application.h"
 #include "kiln/hardware/stream_memory.h"
 #include "kiln/report/text.h"
@@ -238,6 +239,30 @@ TEST_F(EmittedSample, DataflowRunsByItsDriver) {
 TEST_F(EmittedSample, DataflowOfTwoInputsRunsByItsDriver) {
   Emit("accelerators/dataflow-small.yaml", kTwoInputs);
   CheckSoc({"in0", "in1"}, {"out0", "out1"});
+}
+
+// A layer whose weights do not fit in the device's block RAM reads them through a port.
+TEST_F(EmittedSample, DataflowReadsItsWeightsBehindMemory) {
+  constexpr int kChannels = 14, kOutputs = 20, kSide = 6;
+  std::string weights = "-1";
+  for (int i = 1; i < kOutputs * kChannels * kSide * kSide; ++i)
+    weights += fmt::format(", {}", i * 5 % 7 - 3);
+  const std::string device = Path("device.yaml");
+  ASSERT_TRUE(WriteFile(device,
+                        "family: dataflow\nname: device\nfpga: xcup\ndsp: 70\nbram: 1\nlut: 30000\n"
+                        "weight_ports: 1\nweight_port_bytes: 8\nweight_latency: 20\n"
+                        "channel_padding: true\n")
+                  .ok());
+  Emit(device, fmt::format(R"(graph "dense" {{
+  input %x : f32[1x{0}x{1}x{1}]
+  const %w : f32[{2}x{0}x{1}x{1}] = [{3}]
+  %y = conv %x, %w : f32[1x{2}x1x1]
+  output %y
+}}
+)",
+                           kChannels, kSide, kOutputs, weights));
+  ASSERT_TRUE(fs::exists(Path("design/soc/weights.bin")));
+  CheckSoc({"in0"}, {"out0"});
 }
 
 }  // namespace

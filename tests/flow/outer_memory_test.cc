@@ -10,6 +10,7 @@
 #include "kiln/report/performance.h"
 #include "kiln/targets/registry.h"
 #include "tests/report/example_report.h"
+#include "tests/targets/minimal/minimal.h"
 
 namespace kiln {
 namespace {
@@ -125,9 +126,9 @@ TEST(OuterMemory, PortsKeepRequestsInFlightForIt) {
   const Status beyond =
       AdaptToMemory(*ParseOuterMemory("19.2GB/s,1ms"), kDefaultNode, &machine, &report);
   EXPECT_THAT(MessageOf(beyond), HasSubstr("memory_latency"));
-  auto pipelines = *LoadAccelerator("tests/errors/files/weights-from-memory.yaml");
+  auto streams = *minimal::Entry().parse("family: minimal\nname: m\n", "m");
   EXPECT_THAT(
-      MessageOf(AdaptToMemory(*ParseOuterMemory("1GB/s,1ns"), kDefaultNode, &pipelines, &report)),
+      MessageOf(AdaptToMemory(*ParseOuterMemory("1GB/s,1ns"), kDefaultNode, &streams, &report)),
       HasSubstr("cannot be put behind a memory"));
 }
 

@@ -81,6 +81,7 @@ TEST(RegisterMap, TheHeaderHasAddressesMasksAndLists) {
                                                         {"KILN_BASE_COUNT", "3u"},
                                                         {"KILN_BASE_STRIDE", "16u"},
                                                         {"KILN_IDENTITY_VALUE", "0x1234u"},
+                                                        {"KILN_REGISTER_BYTES", "0x1000u"},
                                                         {"KILN_VERSION_VALUE", ""},
                                                         {"KILN_PROGRAM_WORDS", "3u"},
                                                         {"KILN_WORD_FAULT", "2u"},

@@ -90,6 +90,51 @@ TEST(StreamMemory, StreamsLieOneAfterTheOtherInMemory) {
   EXPECT_THAT(project.soc->top_text, HasSubstr(".levels(),"));
 }
 
+// A port of the machine that only reads stays a master of the top. Its constants lie behind the
+// streams, and the sample tells the machine where.
+TEST(StreamMemory, PortsReadConstantsBehindTheStreams) {
+  TopModule top;
+  top.buses = {{"control", AxiLiteSignals()},
+               {"in", AxiStreamSinkSignals(4, false)},
+               {"out", AxiStreamSourceSignals(8, false)},
+               {"weights0", AxiReadSignals(32, 40)}};
+  RtlProject project;
+  SetTop(top, &project);
+  const std::vector<uint8_t> bytes(5000, 9);
+  PortConstants constants;
+  constants.file = "weights.bin";
+  constants.bytes = bytes;
+  constants.bases = {{.address = 0x100, .offset = 0}, {.address = 0x108, .offset = 4096}};
+  constants.start = 0x008;
+  project.others = {{"weights.bin", std::string(5000, 9)}};
+  StreamSample sample;
+  sample.run.Send(0, std::vector<uint8_t>(40, 1));
+  const PlacedTensor tensor = {.name = "y", .base = 0, .axes = {{.name = "", .digits = {{8, 8}}}}};
+  sample.run.Expect(tensor, std::vector<uint8_t>(8, 7));
+  sample.beats = {1};
+  AddSoc(sample, 0, &project, false, constants);
+  const auto file = [&](const std::string& name) {
+    const auto at = std::ranges::find(project.soc->others, name,
+                                      &std::pair<std::string, std::string>::first);
+    return at == project.soc->others.end() ? "" : at->second;
+  };
+  // The streams take a page each.
+  EXPECT_THAT(file("sample/steps.txt"), HasSubstr("write 0 5000 8192\n"
+                                                  "set 4352 8192\nset 4356 0\n"
+                                                  "set 4360 12288\nset 4364 0\nset 4104 1\n"
+                                                  "write 5000 40 0\nrun 0 10 4096 1\n"));
+  EXPECT_THAT(file("driver/kiln_sample.c"),
+              HasSubstr("{KILN_SAMPLE_SET, \"register\", 0x1108u, NULL, 0x3000u, {{0}}}"));
+  EXPECT_THAT(file("driver/kiln_registers.h"),
+              testing::ContainsRegex("KILN_REGISTER_BYTES +0x2000u"));
+  EXPECT_THAT(file("design.h"), HasSubstr("#define KILN_PORTS(PORT) PORT(weights0, 32)\n"));
+  EXPECT_EQ(file("weights.bin").size(), 5000u);
+  const std::string& text = project.soc->top_text;
+  EXPECT_THAT(text, HasSubstr("output logic [39:0] weights0_araddr"));
+  EXPECT_THAT(text, HasSubstr(".weights0_arprot()"));
+  EXPECT_THAT(text, HasSubstr("assign weights0_arprot = AXI_PROT;"));
+}
+
 // A folder's soc is removed if the next emission has none, and no link is followed.
 TEST(StreamMemory, EmissionsReplaceTheFolder) {
   const TemporaryFolder folder = *TemporaryFolder::Create("kiln-soc");

@@ -53,7 +53,10 @@ class Simulation {
   ~Simulation() {
     EXPECT_FALSE(context_->gotError())
         << "an assertion of the RTL failed; its message is in the output";
+    // The thread's context may be of another simulation, which has ended.
+    Verilated::threadContextp(context_.get());
     model_->final();
+    model_.reset();
   }
 
   Model* operator->() { return model_.get(); }

@@ -429,10 +429,9 @@ StatusOr<RunReport> RunFlow(const FlowOptions& options, const FlowProgress& prog
     KILN_RETURN_IF_ERROR(
         ApplyMemory(*options.memory, *compiled.accelerator, &compiled.report, &evaluate.memory));
     if (compiled.report.interval_cycles > 0) {
-      KILN_ASSIGN_OR_RETURN(const int64_t interval, compiled.accelerator->IntervalBehind(
-                                                        *compiled.program, evaluate.memory));
-      // Parts of a machine that work on different images share the memory.
-      compiled.report.interval_cycles = std::max(interval, MemoryCycles(compiled.report));
+      KILN_ASSIGN_OR_RETURN(
+          compiled.report.interval_cycles,
+          compiled.accelerator->IntervalBehind(*compiled.program, evaluate.memory));
     }
   }
   KILN_RETURN_IF_ERROR(Evaluate(compiled.network, compiled.accelerator.get(),

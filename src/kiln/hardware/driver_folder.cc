@@ -73,6 +73,11 @@ std::string StepsText(const RegisterMap& map, const DriverExample& example) {
         rows += BytesRow("KILN_SAMPLE_WRITE", "input", step.address, DataAt(kInput, step.offset),
                          step.bytes);
         break;
+      case Step::Kind::kSet:
+        rows +=
+            fmt::format("    {{KILN_SAMPLE_SET, \"register\", {:#x}u, NULL, {:#x}u, {{{{0}}}}}},\n",
+                        step.address, step.value);
+        break;
       case Step::Kind::kRun:
         rows += RunRow(map, step);
         break;

@@ -187,6 +187,8 @@ std::string RegisterHeader(const RegisterMap& map) {
       "/* Byte addresses of the registers; masks of their fields and the fields' lowest bits. */\n",
       map.machine, map.page);
   for (const Register& r : map.registers) out += DefinitionsOf(r);
+  out += "\n/* Bytes of addresses that the driver uses. */\n";
+  out += Define("KILN_REGISTER_BYTES", Number(map.bytes));
   out += "\n/* Constant registers. */\n";
   out += Define("KILN_IDENTITY_VALUE", Number(map.identity));
   if (map.version != 0) out += Define("KILN_VERSION_VALUE", Number(map.version));

@@ -81,6 +81,7 @@ struct RegisterMap {
   // Addresses [first, last] in which reads of words without a register are answered by 0; elsewhere
   // they are errors. Empty: first > last.
   uint32_t first_unused = 1, last_unused = 0;
+  uint32_t bytes = 0x1000;  // of addresses that software maps
 };
 
 // Returns the register of this name. There must be one.

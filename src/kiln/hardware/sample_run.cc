@@ -70,6 +70,11 @@ void SampleRun::Send(size_t stream, std::span<const uint8_t> bytes) {
   AppendTo(&inputs_, stream, bytes);
 }
 
+void SampleRun::Set(uint32_t address, uint32_t value) {
+  steps_ += fmt::format("set {} {}\n", address, value);
+  list_.push_back({.kind = Step::Kind::kSet, .address = address, .value = value});
+}
+
 void SampleRun::Run(std::span<const uint64_t> words) {
   steps_ += fmt::format("run {}\n", fmt::join(words, " "));
   list_.push_back({.kind = Step::Kind::kRun, .words = {words.begin(), words.end()}});

@@ -63,18 +63,21 @@ class SampleRun {
   // Says that the beats of the stream out belong to several streams: the last byte of a beat is the
   // number of its stream. The streams of Expect have whole beats, that byte included.
   void Split() { steps_ += "split\n"; }
+  // Writes a register of the machine.
+  void Set(uint32_t address, uint32_t value);
   // Starts the machine; the family's testbench defines the words.
   void Run(std::span<const uint64_t> words);
   // Compares the tensor with memory, or with stream out number `stream`. `bytes` begins with the
   // byte at tensor.base and has at least tensor.bytes() bytes.
   void Expect(const PlacedTensor& tensor, std::span<const uint8_t> bytes, size_t stream = 0);
 
-  // A step: bytes to write to memory, words to run with, or bytes to expect in memory or in a
-  // stream.
+  // A step: bytes to write to memory, a value to write to a register, words to run with, or bytes
+  // to expect in memory or in a stream.
   struct Step {
-    enum class Kind { kWrite, kRun, kExpect } kind = Kind::kWrite;
-    std::string name = {};  // of the expected tensor
-    uint64_t address = 0;
+    enum class Kind { kWrite, kSet, kRun, kExpect } kind = Kind::kWrite;
+    std::string name = {};         // of the expected tensor
+    uint64_t address = 0;          // in memory, or of the register
+    uint32_t value = 0;            // of the register
     size_t offset = 0, bytes = 0;  // in the file input0.bin or expectedN.bin
     std::vector<uint64_t> words = {};
     PlacedTensor tensor = {};  // that is expected

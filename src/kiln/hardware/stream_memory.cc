@@ -33,7 +33,8 @@ struct SocStream {
 struct SocStreams {
   std::vector<SocStream> in, out;
   std::vector<Bus> machine;  // the machine's streams
-  std::vector<Bus> slaves;   // its other buses
+  std::vector<Bus> slaves;   // its registers
+  std::vector<Bus> ports;    // its masters, without attributes
 
   // Returns all streams in the order of their numbers.
   std::vector<SocStream> all() const {
@@ -60,8 +61,12 @@ SocStreams StreamsOf(const RtlProject& machine, int split) {
   for (const Bus& bus : machine.description->buses) {
     const Signal* const valid = FindSignal(bus, "tvalid");
     if (valid == nullptr) {
-      KILN_CHECK(FindSignal(bus, "arlen") == nullptr && FindSignal(bus, "awlen") == nullptr);
-      streams.slaves.push_back(bus);
+      const BusKind kind = BusKindOf(bus);
+      KILN_CHECK(kind == BusKind::kAxiLite || kind == BusKind::kAxiRead);
+      (kind == BusKind::kAxiLite ? streams.slaves : streams.ports).push_back(bus);
+      for (const AxiAttribute& attribute : AttributesOf(bus))
+        std::erase_if(streams.ports.back().signals,
+                      [&](const Signal& signal) { return signal.name == attribute.signal.name; });
       continue;
     }
     streams.machine.push_back(bus);
@@ -97,6 +102,7 @@ TopModule SocTop(const RtlProject& machine, const SocStreams& streams, int split
   top.buses = {{"control", AxiLiteSignals()},
                {"memory", AxiSignalsWithIds(kSocPortBytes, kSocAddressBits, id_bits)}};
   for (const Bus& slave : streams.slaves) top.buses.push_back({"machine", slave.signals});
+  top.buses.insert(top.buses.end(), streams.ports.begin(), streams.ports.end());
   top.ports = {{true, 1, "irq"}};
   top.wires = {
       {"to",
@@ -148,6 +154,11 @@ TopModule SocTop(const RtlProject& machine, const SocStreams& streams, int split
       inner.connections.emplace_back(fmt::format("{}_{}", slave.name, signal.name),
                                      fmt::format("machine_{}", signal.name));
   }
+  // The top has attributes of its own.
+  for (const Bus& port : streams.ports) {
+    for (const AxiAttribute& attribute : AttributesOf(port))
+      inner.connections.emplace_back(fmt::format("{}_{}", port.name, attribute.signal.name), "");
+  }
   for (const Signal& signal : machine.description->ports)
     inner.connections.emplace_back(signal.name, "");
   if (observed) {
@@ -179,10 +190,12 @@ TopModule SocTop(const RtlProject& machine, const SocStreams& streams, int split
 struct SampleLayout {
   std::vector<uint64_t> in, out;  // addresses
   std::vector<uint64_t> words;    // address and beats of each stream
+  uint64_t constants = 0;         // address
   uint64_t bytes = 0;
 };
 
-SampleLayout LayOut(const StreamSample& sample, const SocStreams& streams) {
+SampleLayout LayOut(const StreamSample& sample, const SocStreams& streams,
+                    const PortConstants& constants) {
   std::vector<StreamPlace> places;
   for (size_t i = 0; i < streams.in.size(); ++i) {
     const int bytes = streams.in[i].bytes;
@@ -191,7 +204,8 @@ SampleLayout LayOut(const StreamSample& sample, const SocStreams& streams) {
   for (size_t i = 0; i < streams.out.size(); ++i)
     places.push_back({i < sample.beats.size() ? sample.beats[i] : 0, streams.out[i].bytes});
   SampleLayout layout;
-  layout.bytes = PlaceStreams(&places);
+  layout.constants = PlaceStreams(&places);
+  layout.bytes = layout.constants + AlignUp(constants.bytes.size(), kStreamAlignment);
   for (size_t i = 0; i < places.size(); ++i) {
     (i < streams.in.size() ? layout.in : layout.out).push_back(places[i].address);
     layout.words.insert(layout.words.end(), {places[i].address, places[i].beats});
@@ -200,8 +214,11 @@ SampleLayout LayOut(const StreamSample& sample, const SocStreams& streams) {
 }
 
 // Returns the sample of the machine behind memory.
-SampleRun InMemory(const SampleRun& streams, const SampleLayout& layout) {
+SampleRun InMemory(const SampleRun& streams, const SampleLayout& layout,
+                   const PortConstants& constants) {
   SampleRun run;
+  run.Write(layout.constants, constants.bytes);
+  for (const auto& [address, value] : constants.Writes(layout.constants)) run.Set(address, value);
   const auto bytes_of = [](std::string_view text) {
     return std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size());
   };
@@ -218,14 +235,15 @@ SampleRun InMemory(const SampleRun& streams, const SampleLayout& layout) {
 
 // Returns whether a file of the machine's project describes the design, rather than its simulation,
 // its sample or what is sent to it.
-bool IsOfDesign(const std::string& name) {
+bool IsOfDesign(const std::string& name, const PortConstants& constants) {
+  if (name == constants.file) return true;
   return name.starts_with(fmt::format("{}/", kContentsFolder)) || name == "design.yaml" ||
          name == "program.txt" || name == "pipeline.txt";
 }
 
 DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
                        const SocStreams& streams, const SampleLayout& layout, bool has_sample,
-                       int split) {
+                       const PortConstants& constants, int split) {
   DesignGuide guide = machine;
   std::string rows;
   size_t number = 0;
@@ -236,9 +254,23 @@ DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
                         layout.words[2 * number + 1]);
     ++number;
   }
+  std::string first;
+  if (!constants.bases.empty()) {
+    first = fmt::format(
+        "0. After a reset, load `{}` into memory, at any address that is a multiple of 4096. Over\n"
+        "   `machine`, whose registers `driver/` expects 4096 bytes above those of `control`, "
+        "write "
+        "the\n   addresses of its parts, low and high words, and then 1 to register 0x{:03x}:\n\n"
+        "   | register of `machine` | offset in `{}` |\n   |---|---|\n",
+        constants.file, constants.start, constants.file);
+    for (const PortConstants::Base& base : constants.bases)
+      first += fmt::format("   | 0x{:03x}, 0x{:03x} | {} |\n", base.address, base.address + 4,
+                           base.offset);
+    first += '\n';
+  }
   guide.start = fmt::format(
       "This is the machine of the folder above behind memory: software needs no DMA controller. "
-      "`driver/`\ndoes these steps.\n\n"
+      "`driver/`\ndoes these steps.\n\n{}"
       "1. Write the beats of the streams into memory, one after the other.\n"
       "2. Over `control`, write the address and the number of beats of every stream:\n\n"
       "   | stream | bytes of a beat | address (low, high) | beats | address in the sample | beats "
@@ -248,7 +280,7 @@ DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
       "4. Read the beats of the streams out of memory.\n\n{}"
       "What the beats of the streams mean is in the README of the folder above. "
       "`driver/kiln_registers.h`\nlists all registers and counters.",
-      rows, FindRegister(map, "CONTROL").address, FindRegister(map, "STATUS").address,
+      first, rows, FindRegister(map, "CONTROL").address, FindRegister(map, "STATUS").address,
       split > 0 ? "The machine's one stream out is stored as several: the last byte of a beat is "
                   "the number of its\nstream.\n\n"
                 : "");
@@ -256,7 +288,7 @@ DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
   guide.inputs.clear();
   guide.outputs.clear();
   guide.sample = has_sample ? "The sample is the one of the folder above." : "";
-  std::erase_if(guide.files, [](const auto& file) { return !IsOfDesign(file.first); });
+  std::erase_if(guide.files, [&](const auto& file) { return !IsOfDesign(file.first, constants); });
   guide.figures =
       "The figures in the README of the folder above are of the machine without readers and "
       "writers.\nHere all streams together move at most 16 bytes a cycle, and an area needs a "
@@ -275,6 +307,17 @@ uint64_t PlaceStreams(std::vector<StreamPlace>* streams) {
     end += AlignUp(std::max<uint64_t>(bytes, 1), kStreamAlignment);
   }
   return end;
+}
+
+std::vector<std::pair<uint32_t, uint32_t>> PortConstants::Writes(uint64_t address) const {
+  std::vector<std::pair<uint32_t, uint32_t>> writes;
+  for (const Base& base : bases) {
+    const uint64_t place = address + base.offset;
+    writes.emplace_back(kMachineRegisters + base.address, static_cast<uint32_t>(place));
+    writes.emplace_back(kMachineRegisters + base.address + 4, static_cast<uint32_t>(place >> 32));
+  }
+  if (!bases.empty()) writes.emplace_back(kMachineRegisters + start, 1);
+  return writes;
 }
 
 RegisterMap StreamRegisters(std::span<const std::string> in, std::span<const std::string> out) {
@@ -344,7 +387,8 @@ RegisterMap StreamRegisters(std::span<const std::string> in, std::span<const std
   return map;
 }
 
-void AddSoc(const StreamSample& sample, int split, RtlProject* project, bool observed) {
+void AddSoc(const StreamSample& sample, int split, RtlProject* project, bool observed,
+            const PortConstants& constants) {
   const SocStreams streams = StreamsOf(*project, split);
   RtlProject soc;
   soc.modules = project->modules;
@@ -354,9 +398,10 @@ void AddSoc(const StreamSample& sample, int split, RtlProject* project, bool obs
                    "kiln_memory_timing.h",     "kiln_simulate_options.h", "kiln_simulate_sample.h",
                    "kiln_simulate_session.h",  "kiln_simulate_wave.h"};
   for (const auto& file : project->others) {
-    if (IsOfDesign(file.first)) soc.others.push_back(file);
+    if (IsOfDesign(file.first, constants)) soc.others.push_back(file);
   }
-  const RegisterMap map = StreamRegisters(NamesOf(streams.in), NamesOf(streams.out));
+  RegisterMap map = StreamRegisters(NamesOf(streams.in), NamesOf(streams.out));
+  if (!streams.ports.empty()) map.bytes += kMachineRegisters;
   std::vector<std::string> addresses, counters;
   for (const std::string& name : map.control.program) {
     const Register& r = FindRegister(map, name);
@@ -381,13 +426,19 @@ void AddSoc(const StreamSample& sample, int split, RtlProject* project, bool obs
       "template <typename Top>\nconst void* Highest(const Top& top) {{\n  return {};\n}}\n",
       channels ? pushed->bits : 0, channels ? "&top.pushed" : "static_cast<void>(top), nullptr",
       channels ? "&top.highest" : "static_cast<void>(top), nullptr");
+  // A machine with ports starts by registers of its own.
+  std::string ports;
+  for (const Bus& port : streams.ports)
+    ports += fmt::format(" PORT({}, {})", port.name, FindSignal(port, "rdata")->bits / 8);
+  const std::string masters =
+      ports.empty() ? "" : fmt::format("#define KILN_PORTS(PORT){}\n", ports);
   soc.others.emplace_back(
       "design.h",
       fmt::format("// Of the machine behind memory, for the testbench: its port, the widest beat "
                   "of its streams,\n// the registers of a run (address, words), its counters "
-                  "(name, address), the inputs\n// of the machine's own registers, and what it "
-                  "shows of its channels.\n"
-                  "#include <cstdint>\n\n"
+                  "(name, address), the inputs\n// of the machine's own registers, what it "
+                  "shows of its channels, and its own ports (name,\n// bytes of a beat).\n"
+                  "#include <cstdint>\n\n{}"
                   "namespace kiln_design {{\n\nconstexpr unsigned kPortBytes = {}, "
                   "kMostBeatBytes = {};\n"
                   "constexpr struct {{\n  uint32_t address, words;\n}} kProgram[] = {{\n    {}}};\n"
@@ -395,11 +446,11 @@ void AddSoc(const StreamSample& sample, int split, RtlProject* project, bool obs
                   "{{\n    {}}};\n"
                   "template <typename Top>\nvoid IdleMachine(Top& top) {{\n  (void)top;\n{}}}\n{}"
                   "\n}}  // namespace kiln_design\n",
-                  kSocPortBytes, most_bytes, fmt::join(addresses, ",\n    "),
+                  masters, kSocPortBytes, most_bytes, fmt::join(addresses, ",\n    "),
                   fmt::join(counters, ",\n    "), idle, watched));
-  const SampleLayout layout = LayOut(sample, streams);
+  const SampleLayout layout = LayOut(sample, streams, constants);
   SampleRun run;
-  if (!sample.run.empty()) run = InMemory(sample.run, layout);
+  if (!sample.run.empty()) run = InMemory(sample.run, layout, constants);
   AddSample(run, "", &soc);
   if (run.empty()) {
     soc.simulation_arguments = "--help";
@@ -407,7 +458,8 @@ void AddSoc(const StreamSample& sample, int split, RtlProject* project, bool obs
   }
   AddDriver(map, {.image = {}, .memory_bytes = layout.bytes, .sample = run}, &soc);
   if (project->guide.has_value()) {
-    soc.guide = GuideOfSoc(*project->guide, map, streams, layout, !sample.run.empty(), split);
+    soc.guide =
+        GuideOfSoc(*project->guide, map, streams, layout, !sample.run.empty(), constants, split);
     project->guide->files[fmt::format("{}/", kSocFolder)] =
         "the same machine behind one AXI4 master, with registers and a driver in C";
   }

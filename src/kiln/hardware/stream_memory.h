@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kiln/hardware/register_map.h"
@@ -28,6 +29,10 @@ inline constexpr int kSocPortBytes = 16;
 // (rtl/testbench/kiln_memory_testbench.cc).
 inline constexpr uint64_t kSocLatency = 20;
 
+// Software reaches the registers of the machine itself, on the bus `machine`, at this address and
+// above, behind those of `control`.
+inline constexpr uint32_t kMachineRegisters = 0x1000;
+
 // The beats of a stream in memory, one after the other.
 struct StreamPlace {
   uint64_t beats = 0;
@@ -48,14 +53,33 @@ struct StreamSample {
   std::vector<uint64_t> beats;  // of each stream out
 };
 
+// What a machine reads from memory through ports of its own, for instance weights.
+struct PortConstants {
+  std::string file;                // of the project, with the bytes
+  std::span<const uint8_t> bytes;  // that lie behind the streams, from a multiple of 4096 on
+  // A register of the machine, of two words: the address of byte `offset`.
+  struct Base {
+    uint32_t address = 0;
+    uint64_t offset = 0;
+  };
+  std::vector<Base> bases;
+  uint32_t start = 0;  // the register that software then writes 1 to
+
+  // Returns the registers and values that software writes, in order, once the bytes are in memory
+  // from `address` on. The registers are those of the bus `machine`, from kMachineRegisters on.
+  std::vector<std::pair<uint32_t, uint32_t>> Writes(uint64_t address) const;
+};
+
 // Sets project->soc to the machine behind memory. `project` is complete but for the sample. With
 // `split` above 0 the last byte of a beat of the one stream out is the number of its stream, of
 // `split`, and the beats of each of them are stored apart (kiln_stream_split). The project has a
-// guide if `project` has one. Its design has no buses but streams and at most one AXI4-Lite slave,
-// which becomes the bus `machine`. With `observed`, the signals that testbenches of the machine
+// guide if `project` has one. Its design has no buses but streams, at most one AXI4-Lite slave,
+// which becomes the bus `machine`, and AXI4 masters that only read, which stay as they are and read
+// `constants`. With `observed`, the signals that testbenches of the machine
 // observe are ports of its top, too: `pushed`, a bit for each channel between stages, and
 // `highest`, 32 bits for each; the testbench then says when words enter channels.
-void AddSoc(const StreamSample& sample, int split, RtlProject* project, bool observed = false);
+void AddSoc(const StreamSample& sample, int split, RtlProject* project, bool observed = false,
+            const PortConstants& constants = {});
 
 }  // namespace kiln::hardware
 

@@ -4,6 +4,7 @@
 #include "kiln/hardware/stream_memory_model.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kiln/hardware/axi_port.h"
 #include "kiln/support/check.h"
@@ -132,10 +133,16 @@ void StreamMemoryModel::Writer::Clock(bool in_valid, bool address_taken, bool da
 
 StreamMemoryModel::StreamMemoryModel(const AxiTiming& timing, std::span<const StreamPlace> streams,
                                      size_t in, int port_bytes)
+    : StreamMemoryModel(std::make_shared<MemoryBus>(timing), 0, streams, in, port_bytes) {}
+
+StreamMemoryModel::StreamMemoryModel(std::shared_ptr<MemoryBus> bus, uint64_t start,
+                                     std::span<const StreamPlace> streams, size_t in,
+                                     int port_bytes)
     : port_bytes_(static_cast<uint64_t>(port_bytes)),
       last_read_(streams.size() - 1),
       last_write_(last_read_),
-      bus_(timing) {
+      bus_(std::move(bus)),
+      now_(start + 1) {
   KILN_CHECK(in > 0 && in < streams.size() && streams.size() <= 64);
   for (const StreamPlace& stream : streams.first(in)) readers_.emplace_back(stream, port_bytes_);
   for (const StreamPlace& stream : streams.subspan(in)) writers_.emplace_back(stream, port_bytes_);
@@ -161,7 +168,7 @@ void StreamMemoryModel::Answer() {
   while (!addresses_.empty() && complete_ > 0) {
     const auto& [stream, burst] = addresses_.front();
     responses_.push_back(
-        {write_times_.Book(bus_, now_, burst.place * port_bytes_, burst.beats, port_bytes_),
+        {write_times_.Book(*bus_, now_, burst.place * port_bytes_, burst.beats, port_bytes_),
          stream});
     addresses_.pop_front();
     --complete_;
@@ -197,7 +204,7 @@ void StreamMemoryModel::Clock(uint64_t ready, uint64_t valid) {
   if (!read_queue_.empty()) {
     const auto [stream, burst] = read_queue_.front();
     read_queue_.pop_front();
-    read_times_.Book(bus_, now_, burst.place * port_bytes_, burst.beats, port_bytes_,
+    read_times_.Book(*bus_, now_, burst.place * port_bytes_, burst.beats, port_bytes_,
                      [&](uint64_t cycle) { beats_.push_back({cycle, stream}); });
   }
   if (!write_queue_.empty()) {

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -28,6 +29,11 @@ class StreamMemoryModel {
   // the others, at least 1. No row of the memory is open. The memory does not stall at random.
   //   port_bytes   of a beat of the memory (DATA_BYTES)
   StreamMemoryModel(const AxiTiming& timing, std::span<const StreamPlace> streams, size_t in,
+                    int port_bytes = kSocPortBytes);
+  // The same in front of a memory that other models share, in whose cycle `start` the run starts:
+  // the model's cycle 0. Within a cycle, models book in the order in which Clock is called.
+  StreamMemoryModel(std::shared_ptr<MemoryBus> bus, uint64_t start,
+                    std::span<const StreamPlace> streams, size_t in,
                     int port_bytes = kSocPortBytes);
 
   // Returns whether a beat of stream `in` into the machine is offered in this cycle.
@@ -140,13 +146,13 @@ class StreamMemoryModel {
   std::deque<size_t> order_;
   std::deque<bool> data_queue_;  // whether a beat is the last of its burst
   // The memory.
-  MemoryBus bus_;
+  const std::shared_ptr<MemoryBus> bus_;
   testbench::ReadTimes read_times_;
   testbench::WriteTimes write_times_;
   std::deque<Timed> beats_, responses_;
   std::deque<Granted> addresses_;  // of writes that wait for their data
   size_t complete_ = 0;            // bursts of data that wait for their response
-  uint64_t now_ = 1;
+  uint64_t now_;
   int64_t cycles_ = 0;
 };
 

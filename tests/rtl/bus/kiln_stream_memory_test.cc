@@ -4,7 +4,7 @@
 // the cycles of everything that it offers against its model in C++. Also tests kiln_stream_split.
 #include <algorithm>
 #include <array>
-#include <span>
+#include <memory>
 
 #include "Vstream_memory.h"
 #include "Vstream_split.h"
@@ -39,12 +39,15 @@ using Places = std::array<Place, kStreams>;
 class Machine {
  public:
   Machine(const AxiTiming& timing, double stall, uint64_t seed)
-      : memory_(kRegion * kStreams, timing),
-        reads_(&memory_, kDataBytes, seed),
-        writes_(&memory_, kDataBytes, seed + 1),
+      : Machine(std::make_shared<AxiMemory>(kRegion * kStreams, timing), stall, seed) {}
+  // In front of a memory that it may share with other machines.
+  Machine(std::shared_ptr<AxiMemory> memory, double stall, uint64_t seed)
+      : memory_(std::move(memory)),
+        reads_(memory_.get(), kDataBytes, seed),
+        writes_(memory_.get(), kDataBytes, seed + 1),
         random_(seed),
         model_(seed) {
-    for (uint8_t& byte : memory_.bytes()) byte = static_cast<uint8_t>(random_());
+    for (uint8_t& byte : memory_->bytes()) byte = static_cast<uint8_t>(random_());
     for (uint64_t s = 0; s < kStreams; ++s) stalls_.emplace_back(seed + 2 + s, stall);
     testbench::AxiLiteIdle(*model_);
     model_->memory_arready = model_->memory_awready = model_->memory_wready = 0;
@@ -54,7 +57,7 @@ class Machine {
     model_.Step();
   }
 
-  AxiMemory& memory() { return memory_; }
+  AxiMemory& memory() { return *memory_; }
   uint32_t Read(uint32_t address) {
     bool error = false;
     const uint32_t value =
@@ -70,9 +73,21 @@ class Machine {
 
   // Performs a run and compares what the streams and the memory got. Returns the cycles of the run.
   uint64_t Run(const Places& places) {
+    Start(places);
+    for (uint64_t cycle = 0; !Ended(); ++cycle) {
+      if (cycle == 200'000) {
+        ADD_FAILURE() << "the run does not end";
+        return 0;
+      }
+      Step();
+    }
+    return Finish();
+  }
+  // The parts of Run, for machines that run at the same time: all of them are stepped in turn.
+  void Start(const Places& places) {
     places_ = places;
     moved_ = stalled_ = {};
-    expected_ = memory_.bytes();
+    expected_ = memory_->bytes();
     for (uint32_t s = 0; s < kStreams; ++s) {
       Write(0x100 + 16 * s, static_cast<uint32_t>(places[s].address));
       Write(0x104 + 16 * s, static_cast<uint32_t>(places[s].address >> 32));
@@ -81,42 +96,49 @@ class Machine {
     signals_.clear();
     Write(kControl, 1);
     offers_ = true;  // only now, since the counters hold what happens within the run
-    for (uint64_t cycle = 0; !model_->irq; ++cycle) {
-      if (cycle == 200'000) {
-        ADD_FAILURE() << "the run does not end";
-        return 0;
-      }
-      Settle();
-      Edge();
-    }
+  }
+  bool Ended() const { return !offers_; }
+  void Step() {
+    Settle();
+    Edge();
+    if (!offers_ || !model_->irq) return;
     offers_ = false;
     signals_of_run_ = signals_;
-    for (size_t s = 0; s < kStreams; ++s) EXPECT_EQ(moved_[s], places[s].beats) << "stream " << s;
+  }
+  uint64_t Finish() {
+    for (size_t s = 0; s < kStreams; ++s) EXPECT_EQ(moved_[s], places_[s].beats) << "stream " << s;
     return Read(kCycles);
   }
   // Compares the only run of this machine, which took `cycles` cycles, with its model: what is
   // offered and taken on the machine's side in every cycle, and its end.
   void ExpectModel(uint64_t cycles) {
-    std::vector<hardware::StreamPlace> places;
-    for (size_t s = 0; s < kStreams; ++s)
-      places.push_back({places_[s].beats, static_cast<int>(kBeatBytes[s]), places_[s].address});
-    hardware::StreamMemoryModel model(memory_.timing(), places, kIn, kDataBytes);
-    // The interrupt rises two cycles after the last cycle of the run.
-    ASSERT_GE(signals_of_run_.size(), cycles + 1);
-    const std::span run = std::span(signals_of_run_).last(cycles + 1).first(cycles);
+    hardware::StreamMemoryModel model(memory_->timing(), places(), kIn, kDataBytes);
     for (uint64_t cycle = 0; cycle < cycles; ++cycle) {
-      const Signals& is = run[cycle];
-      ASSERT_TRUE(model.busy()) << "cycle " << cycle << " of " << cycles;
-      for (size_t s = 0; s < kIn; ++s)
-        ASSERT_EQ(model.offers(s), (is.to_valid >> s & 1) != 0) << s << ", cycle " << cycle;
-      for (size_t s = 0; s < kStreams - kIn; ++s)
-        ASSERT_EQ(model.takes(s), (is.from_ready >> s & 1) != 0) << s << ", cycle " << cycle;
-      model.Clock(is.to_ready, is.from_valid);
+      ExpectCycle(cycle, cycles, &model);
+      if (testing::Test::HasFatalFailure()) return;
     }
     EXPECT_FALSE(model.busy());
     EXPECT_EQ(model.cycles(), static_cast<int64_t>(cycles));
   }
-  void ExpectMemory() { EXPECT_TRUE(memory_.bytes() == expected_); }
+  // Compares cycle `cycle` of the only run of this machine with its model, and steps the model.
+  void ExpectCycle(uint64_t cycle, uint64_t cycles, hardware::StreamMemoryModel* model) {
+    // The interrupt rises two cycles after the last cycle of the run.
+    ASSERT_GE(signals_of_run_.size(), cycles + 1);
+    const Signals& is = signals_of_run_[signals_of_run_.size() - cycles - 1 + cycle];
+    ASSERT_TRUE(model->busy()) << "cycle " << cycle << " of " << cycles;
+    for (size_t s = 0; s < kIn; ++s)
+      ASSERT_EQ(model->offers(s), (is.to_valid >> s & 1) != 0) << s << ", cycle " << cycle;
+    for (size_t s = 0; s < kStreams - kIn; ++s)
+      ASSERT_EQ(model->takes(s), (is.from_ready >> s & 1) != 0) << s << ", cycle " << cycle;
+    model->Clock(is.to_ready, is.from_valid);
+  }
+  std::vector<hardware::StreamPlace> places() const {
+    std::vector<hardware::StreamPlace> places;
+    for (size_t s = 0; s < kStreams; ++s)
+      places.push_back({places_[s].beats, static_cast<int>(kBeatBytes[s]), places_[s].address});
+    return places;
+  }
+  void ExpectMemory() { EXPECT_TRUE(memory_->bytes() == expected_); }
   // Compares the counters of the last run with its handshakes.
   void ExpectCounters() {
     for (uint32_t s = 0; s < kStreams; ++s) {
@@ -187,7 +209,7 @@ class Machine {
     uint64_t to_valid, to_ready, from_valid, from_ready;
   };
 
-  AxiMemory memory_;
+  const std::shared_ptr<AxiMemory> memory_;
   AxiReadPort reads_;
   AxiWritePort writes_;
   Random random_;
@@ -202,13 +224,14 @@ class Machine {
   std::vector<Signals> signals_, signals_of_run_;  // since its start was written
 };
 
-// Places of a run at any address of each stream's region, of no beats or many.
-Places RandomPlaces(Random& random) {
+// Places of a run at any address of each stream's region, of no beats or many. The regions begin at
+// address `base`.
+Places RandomPlaces(Random& random, uint64_t base = 0) {
   Places places;
   for (size_t s = 0; s < kStreams; ++s) {
     const uint64_t beats = random.Below(4) == 0 ? random.Below(3) : random.Below(300);
     places[s].beats = static_cast<uint32_t>(beats);
-    places[s].address = s * kRegion + random.Below(kRegion - beats * kBeatBytes[s]);
+    places[s].address = base + s * kRegion + random.Below(kRegion - beats * kBeatBytes[s]);
   }
   return places;
 }
@@ -256,6 +279,49 @@ TEST(StreamMemory, HasTheCyclesOfItsModel) {
     const Places places = RandomPlaces(random);
     machine.ExpectModel(machine.Run(places));
     if (testing::Test::HasFatalFailure()) FAIL() << "seed " << seed;
+  }
+}
+
+// Two machines whose runs start in the same cycle, behind one memory.
+TEST(StreamMemory, SharesTheMemoryAsItsModelDoes) {
+  constexpr size_t kMachines = 2;
+  constexpr uint64_t kBytes = kRegion * kStreams;  // of memory for each machine
+  Random random(11);
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    AxiTiming timing;
+    timing.latency = 1 + random.Below(60);
+    timing.bytes_per_cycle = (0.2 + random.Uniform()) * (seed % 2 == 0 ? 30 : 4);
+    timing.row_miss = random.Below(60);
+    const auto memory = std::make_shared<AxiMemory>(kBytes * kMachines, timing);
+    const auto bus = std::make_shared<testbench::MemoryBus>(timing);
+    std::array<std::unique_ptr<Machine>, kMachines> machines;
+    for (size_t m = 0; m < kMachines; ++m) {
+      machines[m] = std::make_unique<Machine>(memory, seed % 4 == 0 ? 0 : random.Uniform() * 0.5,
+                                              2 * seed + m);
+    }
+    // Software takes the same cycles for the registers of either machine.
+    for (size_t m = 0; m < kMachines; ++m) machines[m]->Start(RandomPlaces(random, m * kBytes));
+    const auto ended = [](const auto& machine) { return machine->Ended(); };
+    for (int cycle = 0; !std::ranges::all_of(machines, ended); ++cycle) {
+      ASSERT_LT(cycle, 200'000);
+      for (const auto& machine : machines) machine->Step();
+    }
+    std::array<uint64_t, kMachines> cycles{};
+    std::vector<hardware::StreamMemoryModel> models;
+    models.reserve(kMachines);
+    for (size_t m = 0; m < kMachines; ++m) {
+      cycles[m] = machines[m]->Finish();
+      models.emplace_back(bus, 0, machines[m]->places(), kIn, static_cast<int>(kDataBytes));
+    }
+    for (uint64_t cycle = 0; cycle < *std::ranges::max_element(cycles); ++cycle) {
+      for (size_t m = 0; m < kMachines; ++m) {
+        if (cycle >= cycles[m]) continue;
+        machines[m]->ExpectCycle(cycle, cycles[m], &models[m]);
+        if (testing::Test::HasFatalFailure()) FAIL() << "seed " << seed << ", machine " << m;
+      }
+    }
+    for (size_t m = 0; m < kMachines; ++m)
+      EXPECT_EQ(models[m].cycles(), static_cast<int64_t>(cycles[m])) << "seed " << seed;
   }
 }
 

@@ -33,7 +33,8 @@ std::optional<std::string> CompareHardware(uint64_t point,
   const auto found = FindRtlDisagreement(programs, stalls, point, &totals);
   if (!found.ok()) return MessageOf(found.status());
   if (!found->has_value()) {
-    const auto behind = FindDisagreementBehindMemory(programs, conformance::DramOfSeed(point));
+    const RtlOptions dram = conformance::DramOfSeed(point);
+    const auto behind = FindDisagreementBehindMemory(programs, {&dram, 1});
     if (!behind.ok()) return "behind a DRAM: " + MessageOf(behind.status());
     return behind->has_value() ? std::optional("behind a DRAM: " + **behind) : std::nullopt;
   }

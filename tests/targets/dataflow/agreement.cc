@@ -92,15 +92,17 @@ std::optional<std::string> DifferenceAtSinks(const std::vector<MapCodes>& a,
   return std::nullopt;
 }
 
-// Returns what differs at a program's channels, which are the hardware's from `first` on.
+// Returns what differs at a program's channels, which are the hardware's from `first` on. Behind
+// memory, weights are read ahead of the run.
 std::optional<std::string> DifferenceAtChannels(const Pipeline& pipeline,
                                                 const PipelineTiming& timing,
-                                                const SimulatedImages& hardware, size_t first) {
+                                                const SimulatedImages& hardware, size_t first,
+                                                bool behind_memory = false) {
   for (size_t i = 0; i < timing.channels.size(); ++i) {
     const ChannelTiming& cycle = timing.channels[i];
     const SimulatedImages::ChannelEvents& rtl = hardware.channels[first + i];
     if (pipeline.HoldsWeights(pipeline.channels[i])) {  // read ahead
-      if (cycle.first_pushes.front() != rtl.first)
+      if (!behind_memory && cycle.first_pushes.front() != rtl.first)
         return fmt::format("channel {}: first weights in cycle {} and {}", i,
                            cycle.first_pushes.front(), rtl.first);
       continue;
@@ -230,7 +232,7 @@ StatusOr<std::optional<RtlDisagreement>> FindRtlDisagreement(
 }
 
 StatusOr<std::optional<std::string>> FindDisagreementBehindMemory(
-    std::span<const RandomProgram> programs, const RtlOptions& options) {
+    std::span<const RandomProgram> programs, std::span<const RtlOptions> memories) {
   constexpr size_t kMostStreams = 48;  // of kiln_stream_control
   std::vector<Pipeline> pipelines;
   std::vector<std::vector<int64_t>> inputs;  // of all programs' sources
@@ -239,7 +241,6 @@ StatusOr<std::optional<std::string>> FindDisagreementBehindMemory(
   const int64_t images = std::ssize(programs.front().images);
   for (const RandomProgram& program : programs) {
     const Pipeline& pipeline = program.pipeline;
-    if (!pipeline.Find(StageKind::kWeightStream).empty()) continue;
     const size_t sources = program.images[0].size(), sinks = pipeline.Find(StageKind::kSink).size();
     if (streams + sources + sinks > kMostStreams) break;
     streams += sources + sinks;
@@ -253,17 +254,30 @@ StatusOr<std::optional<std::string>> FindDisagreementBehindMemory(
   }
   if (pipelines.empty()) return std::optional<std::string>();
   const Pipeline all = SideBySide(pipelines);
-  KILN_ASSIGN_OR_RETURN(const PipelineTiming timing,
-                        SimulateTiming(all, {.images = images, .memory = StreamMemoryOf(options)}));
   KILN_ASSIGN_OR_RETURN(const auto simulation,
                         SegmentSimulation::Build(all, {.name = "random programs"}, {}, {},
                                                  /*behind_memory=*/true));
-  KILN_ASSIGN_OR_RETURN(const SimulatedImages hardware, simulation->Run(inputs, images, options));
-  if (const auto difference = DifferenceAtSinks(expected, hardware.outputs)) return difference;
-  if (const auto difference = DifferenceAtChannels(all, timing, hardware, 0)) return difference;
-  if (timing.cycles == hardware.cycles) return std::optional<std::string>();
-  return std::optional(
-      fmt::format("a run of {} cycles, {} in hardware", timing.cycles, hardware.cycles));
+  for (const RtlOptions& options : memories) {
+    KILN_ASSIGN_OR_RETURN(
+        const PipelineTiming timing,
+        SimulateTiming(all, {.images = images, .memory = StreamMemoryOf(options)}));
+    KILN_ASSIGN_OR_RETURN(const SimulatedImages hardware,
+                          simulation->Run(inputs, images, options));
+    std::optional<std::string> difference = DifferenceAtSinks(expected, hardware.outputs);
+    if (!difference) {
+      difference = DifferenceAtChannels(all, timing, hardware, 0, /*behind_memory=*/true);
+    }
+    if (!difference && timing.cycles != hardware.cycles) {
+      difference =
+          fmt::format("a run of {} cycles, {} in hardware", timing.cycles, hardware.cycles);
+    }
+    if (difference) {
+      return std::optional(fmt::format("{} bytes a cycle, latency {}: {}",
+                                       options.dram_bytes_per_cycle, options.memory_latency,
+                                       *difference));
+    }
+  }
+  return std::optional<std::string>();
 }
 
 }  // namespace kiln::dataflow

@@ -58,12 +58,12 @@ struct RtlDisagreement {
 StatusOr<std::optional<RtlDisagreement>> FindRtlDisagreement(
     std::span<const RandomProgram> programs, double stalls, uint64_t seed, ProgramTotals* totals);
 
-// Builds those of the programs that have no weights in memory side by side as one hardware behind
-// the memory of the options, with as many streams as fit, and performs one run of all their images.
-// The hardware has the functional level's codes, and the cycle level's cycles of the run and at
-// every channel. Returns the first difference. Errors: as above.
+// Builds programs side by side as one hardware behind memory, as many as it has streams for, and
+// performs one run of all their images behind each of the memories. The hardware has the functional
+// level's codes, and the cycle level's cycles of the run and at every channel but those of weights,
+// which are read ahead of the run. Returns the first difference. Errors: as above.
 StatusOr<std::optional<std::string>> FindDisagreementBehindMemory(
-    std::span<const RandomProgram> programs, const RtlOptions& options);
+    std::span<const RandomProgram> programs, std::span<const RtlOptions> memories);
 
 }  // namespace kiln::dataflow
 

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "kiln/support/random.h"
 #include "kiln/targets/dataflow/isa/builder.h"
 #include "kiln/targets/dataflow/simulate/cycle/timing.h"
 
@@ -53,6 +54,32 @@ TEST(Agreement, HardwareOfPipelinesSideBySide) {
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_FALSE(found->has_value()) << "seed " << (*found)->seed << ": " << (*found)->text;
   EXPECT_EQ(totals.programs, 5);
+}
+
+// Streams and weights of pipelines behind memories of any speed.
+TEST(Agreement, HardwareBehindMemories) {
+  std::vector<RandomProgram> programs;
+  int weights = 0;
+  for (uint64_t seed = 1; weights < 4; ++seed) {
+    RandomProgram program = MakeRandomProgram(seed, {.most_stages = 6, .most_elements = 600}, 2);
+    const auto streams =
+        static_cast<int>(program.pipeline.Find(StageKind::kWeightStream).size());
+    weights += streams;
+    if (streams > 0 || programs.empty()) programs.push_back(std::move(program));
+  }
+  std::vector<RtlOptions> memories;
+  Random random(3);
+  for (int i = 0; i < 12; ++i) {
+    RtlOptions& memory = memories.emplace_back();
+    memory.seed = random.Below(1000);
+    memory.memory_latency = random.Between(1, i % 2 == 0 ? 20 : 150);
+    if (i % 4 == 0) continue;  // ideal, but for the latency
+    memory.dram_bytes_per_cycle = (0.3 + random.Uniform()) * (i % 3 == 0 ? 1 : 15);
+    memory.dram_row_miss = random.Below(60);
+  }
+  const auto found = FindDisagreementBehindMemory(programs, memories);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(*found, std::nullopt);
 }
 
 // Every pipeline keeps its own time beside the others.

@@ -272,14 +272,14 @@ Status DataflowAccelerator::EmitRtl(const Program& program, const FolderContent&
     guide.files = {{"driver/kiln_registers.h", "the registers as a C header"},
                    {"pipeline.txt", "the stages and channels of the machine"},
                    {"weights.bin", "the weights that the machine reads from memory"}};
-    if (pipeline.Find(StageKind::kWeightStream).empty()) {
-      hardware::StreamSample streams{samples[i], {}};
-      for (const int s : pipeline.Find(StageKind::kSink)) {
-        const Stage& stage = pipeline.stages[static_cast<size_t>(s)];
-        streams.beats.push_back(static_cast<uint64_t>(pipeline.input(stage).words()));
-      }
-      hardware::AddSoc(streams, 0, &project);
+    hardware::StreamSample streams{samples[i], {}};
+    for (const int s : pipeline.Find(StageKind::kSink)) {
+      const Stage& stage = pipeline.stages[static_cast<size_t>(s)];
+      streams.beats.push_back(static_cast<uint64_t>(pipeline.input(stage).words()));
     }
+    const std::vector<uint8_t> weights = WeightMemoryOf(pipeline);
+    hardware::AddSoc(streams, 0, &project, /*observed=*/false,
+                     WeightConstantsOf(pipeline, weights));
   }
   if (projects.size() == 1) return hardware::WriteRtlProject(projects[0].second, folder);
   return hardware::WriteFolderOfProjects(projects, ReadmeOfSegments(*compiled, content), folder);

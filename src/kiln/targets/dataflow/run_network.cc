@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,15 +29,8 @@ using Codes = std::vector<int64_t>;
 
 constexpr size_t kMostStreams = 48;  // of kiln_stream_control
 
-// Errors: a design point that SimulatesMemory refuses; a segment with too many streams.
+// Error: a segment with too many streams.
 Status CheckMayBeBehindMemory(const DataflowProgram& program) {
-  constexpr const char* kRemedy = "leave out the memory";
-  if (!SimulatesMemory(program.config())) {
-    return ErrorAt("", "the memory",
-                   "cannot be put behind a machine of several devices, of several passes, or with "
-                   "weights in memory",
-                   kRemedy);
-  }
   for (const Segment& segment : program.segments()) {
     const size_t streams = segment.pipeline.Find(StageKind::kSource).size() +
                            segment.pipeline.Find(StageKind::kSink).size();
@@ -44,7 +38,7 @@ Status CheckMayBeBehindMemory(const DataflowProgram& program) {
     return ErrorAt("", "the memory",
                    fmt::format("cannot be put behind a segment with {} streams; it takes {}",
                                streams, kMostStreams),
-                   kRemedy);
+                   "leave out the memory");
   }
   return OkStatus();
 }
@@ -261,25 +255,22 @@ std::unique_ptr<TensorMachine> MakeNetworkMachine(const DataflowProgram& program
   return std::make_unique<NetworkMachine>(program, std::move(run));
 }
 
-bool SimulatesMemory(const Config& config) {
-  return config.weight_ports == 0 && config.devices <= 1 && config.passes <= 1;
-}
-
 StatusOr<int64_t> IntervalBehindMemory(const DataflowProgram& program, const RtlOptions& rtl) {
   KILN_RETURN_IF_ERROR(CheckMayBeBehindMemory(program));
   constexpr int64_t kFew = 2, kMore = 4;  // images: the first ones fill the pipeline
-  int64_t interval = 0;
-  for (const Segment& segment : program.segments()) {
-    int64_t cycles = 0;
-    for (const int64_t images : {kMore, kFew}) {
-      KILN_ASSIGN_OR_RETURN(
-          const PipelineTiming timing,
-          SimulateTiming(segment.pipeline, {.images = images, .memory = StreamMemoryOf(rtl)}));
-      cycles = images == kMore ? timing.cycles : cycles - timing.cycles;
-    }
-    interval = std::max(interval, CeilDivide(cycles, kMore - kFew));
+  std::map<int, std::vector<const Pipeline*>> parts;
+  for (const Segment& segment : program.segments())
+    parts[segment.part].push_back(&segment.pipeline);
+  std::map<int, int64_t> intervals;
+  for (const auto& [part, pipelines] : parts) {
+    TimingOptions timing{.memory = StreamMemoryOf(rtl)};
+    timing.images = kMore;
+    KILN_ASSIGN_OR_RETURN(const int64_t more, CyclesOfRunsTogether(pipelines, timing));
+    timing.images = kFew;
+    KILN_ASSIGN_OR_RETURN(const int64_t few, CyclesOfRunsTogether(pipelines, timing));
+    intervals[part] = CeilDivide(more - few, kMore - kFew);
   }
-  return interval;
+  return program.IntervalOfParts(intervals);
 }
 
 StatusOr<RunResult> RunNetwork(const DataflowProgram& program, const Batch& batch,

@@ -17,21 +17,19 @@
 
 namespace kiln::dataflow {
 
-// Returns whether machines of a design point can be put behind memory (hardware/stream_memory.h):
-// those on one device, in one pass, without ports for weights.
-bool SimulatesMemory(const Config& config);
-
 // Runs a program, its tail included, at the level of the options. With a memory in the options, an
 // image in a segment is a run of the segment's machine behind it, at the levels with time. Errors:
-// the errors of targets/run/run_program.h; a memory for a machine that cannot be put behind it; at
+// the errors of targets/run/run_program.h; a memory for a segment with too many streams; at
 // the rtl level also: Verilator or clang++-19 is missing, the hardware does not send all words in
 // time.
 StatusOr<RunResult> RunNetwork(const DataflowProgram& program, const Batch& batch,
                                const RunOptions& options);
 
-// Returns the cycles between images of one run behind the memory of `rtl`, of the slowest segment
-// while the others leave the memory alone. Errors: a memory that the program cannot be put behind;
-// those of SimulateTiming.
+// Returns the cycles between images behind the memory of `rtl` (DataflowProgram::IntervalOfParts).
+// Each device and each pass has such a memory. Its segments work on different images at the same
+// time and share it: all take as many images in runs that start together, and the cycles of a part
+// are those of one image more. Errors: a memory that the program cannot be put behind; those of
+// SimulateTiming.
 StatusOr<int64_t> IntervalBehindMemory(const DataflowProgram& program, const RtlOptions& rtl);
 
 // Runs one segment on the codes of its sources, in order, and returns the codes of its sinks. Sets

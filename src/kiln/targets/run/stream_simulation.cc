@@ -48,15 +48,23 @@ StatusOr<MemoryRun> RunBehindMemory(const std::filesystem::path& program,
                                     std::vector<hardware::StreamPlace> streams,
                                     const std::vector<std::span<const uint8_t>>& in,
                                     const RtlOptions& options, const RecordedCycles& wave,
-                                    const std::vector<std::string>& more) {
+                                    const std::vector<std::string>& more,
+                                    const hardware::PortConstants& constants) {
   KILN_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::Create("kiln-memory"));
   const auto before = folder.path() / "memory", after = folder.path() / "result",
              log = folder.path() / "log";
-  hardware::PlaceStreams(&streams);
+  const uint64_t end = hardware::PlaceStreams(&streams);
   std::string content;
   for (size_t i = 0; i < in.size(); ++i) {
     content.resize(streams[i].address, '\0');
     content.append(in[i].begin(), in[i].end());
+  }
+  std::vector<uint64_t> registers;
+  if (!constants.bytes.empty()) {
+    content.resize(end, '\0');
+    content.append(constants.bytes.begin(), constants.bytes.end());
+    for (const auto& [address, value] : constants.Writes(end))
+      registers.insert(registers.end(), {address, value});
   }
   KILN_RETURN_IF_ERROR(WriteFile(before, content));
   std::vector<uint64_t> words;
@@ -69,6 +77,8 @@ StatusOr<MemoryRun> RunBehindMemory(const std::filesystem::path& program,
                                         after.string(),
                                         "--run",
                                         fmt::format("{}", fmt::join(words, ","))};
+  if (!registers.empty())
+    arguments.insert(arguments.end(), {"--set", fmt::format("{}", fmt::join(registers, ","))});
   arguments.insert(arguments.end(), more.begin(), more.end());
   RtlOptions named = options;
   named.memory_latency = StreamMemoryOf(options)->latency;

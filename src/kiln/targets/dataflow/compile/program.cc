@@ -114,20 +114,32 @@ int64_t DataflowProgram::Interval() const {
     int64_t& interval = slowest[segment.part];
     interval = std::max(interval, segment.pace.interval);
   }
+  if (config_.passes <= 1) return IntervalOfParts(slowest);
   const std::vector<Crossing> crossings = CrossingsOf(network_, segments_);
-  int64_t sum = 0, most = 0;
-  for (const auto& [part, cycles] : slowest) {
-    int64_t handed = 0, linked = 0;  // bits
+  for (auto& [part, cycles] : slowest) {
+    int64_t handed = 0;  // bits
     for (const Crossing& crossing : crossings) {
       if (crossing.from == part) handed += crossing.bits;
       if (crossing.to.contains(part)) handed += crossing.bits;
+    }
+    cycles = std::max(cycles, CeilDivide(handed, int64_t{config_.memory_bits}));
+  }
+  return IntervalOfParts(slowest);
+}
+
+int64_t DataflowProgram::IntervalOfParts(const std::map<int, int64_t>& cycles) const {
+  const std::vector<Crossing> crossings = CrossingsOf(network_, segments_);
+  int64_t sum = 0, most = 0;
+  for (const auto& [part, alone] : cycles) {
+    int64_t linked = 0;  // bits
+    for (const Crossing& crossing : crossings) {
       if (crossing.from <= part && part < *crossing.to.rbegin()) linked += crossing.bits;
     }
-    sum += std::max(cycles, CeilDivide(handed, int64_t{config_.memory_bits}));
-    most = std::max({most, cycles, CeilDivide(linked, int64_t{config_.link_bits})});
+    sum += alone;
+    most = std::max({most, alone, CeilDivide(linked, int64_t{config_.link_bits})});
   }
   if (config_.passes <= 1) return most;
-  return sum + config_.reload_cycles * std::max<int64_t>(0, std::ssize(slowest) - 1);
+  return sum + config_.reload_cycles * std::max<int64_t>(0, std::ssize(cycles) - 1);
 }
 
 std::string DataflowProgram::PlaceOf(const Segment& segment) const {

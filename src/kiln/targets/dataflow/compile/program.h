@@ -2,6 +2,7 @@
 #ifndef KILN_TARGETS_DATAFLOW_COMPILE_PROGRAM_H_
 #define KILN_TARGETS_DATAFLOW_COMPILE_PROGRAM_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,9 @@ class DataflowProgram final : public Program {
   // segment or link, or, with passes, the sum over all passes, hand-overs and reloads. Segments
   // between which the host runs kernels work on different images at the same time.
   int64_t Interval() const;
+  // Returns the same if the memory is simulated and part i alone, with what it reads and writes of
+  // that memory, has `cycles[i]` cycles between images.
+  int64_t IntervalOfParts(const std::map<int, int64_t>& cycles) const;
 
  private:
   void AddKernels();

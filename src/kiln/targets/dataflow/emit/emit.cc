@@ -423,6 +423,8 @@ const Channel& FirstOf(const Pipeline& pipeline, StageKind kind) {
   return kind == StageKind::kSource ? pipeline.output(stage) : pipeline.input(stage);
 }
 
+constexpr char kWeightFile[] = "weights.bin";
+
 hardware::TopModule TopOf(const Pipeline& pipeline, const EmitOptions& options) {
   hardware::TopModule top;
   const auto channels = static_cast<int>(pipeline.channels.size());
@@ -578,19 +580,34 @@ std::vector<int64_t> CodesOfBeats(const Channel& channel, std::span<const uint8_
 }
 
 std::vector<uint8_t> WeightMemoryOf(const Pipeline& pipeline) {
-  std::vector<uint8_t> memory;
+  // Ports read whole beats.
+  std::vector<uint8_t> memory(static_cast<size_t>(BytesOfWeightMemory(pipeline)), 0);
   for (const int s : pipeline.Find(StageKind::kWeightStream)) {
     const Stage& stage = pipeline.stages[static_cast<size_t>(s)];
     const Stage& behind = pipeline.stages[static_cast<size_t>(pipeline.output(stage).to)];
     const std::vector<uint8_t> words =
         BeatsOf(pipeline.output(stage), WeightCodesOf(pipeline, behind));
-    const auto end = static_cast<size_t>(stage.base_address) + words.size();
-    // A port reads whole beats.
-    const auto beat = static_cast<size_t>(stage.port_bytes);
-    memory.resize(std::max(memory.size(), (end + beat - 1) / beat * beat), 0);
     std::ranges::copy(words, memory.begin() + stage.base_address);
   }
   return memory;
+}
+
+hardware::PortConstants WeightConstantsOf(const Pipeline& pipeline,
+                                          std::span<const uint8_t> memory) {
+  const std::vector<int> streams = pipeline.Find(StageKind::kWeightStream);
+  const hardware::RegisterMap map =
+      Registers(static_cast<int>(pipeline.channels.size()), static_cast<int>(streams.size()));
+  const hardware::Register& base = hardware::FindRegister(map, "BASE");
+  hardware::PortConstants constants;
+  constants.file = kWeightFile;
+  constants.bytes = memory;
+  for (size_t i = 0; i < streams.size(); ++i) {
+    const Stage& stage = pipeline.stages[static_cast<size_t>(streams[i])];
+    constants.bases.push_back({.address = base.address + base.stride * static_cast<uint32_t>(i),
+                               .offset = static_cast<uint64_t>(stage.base_address)});
+  }
+  constants.start = hardware::FindRegister(map, "CONTROL").address;
+  return constants;
 }
 
 hardware::RtlProject ProjectOf(const Pipeline& pipeline, const EmitOptions& options) {
@@ -605,7 +622,7 @@ hardware::RtlProject ProjectOf(const Pipeline& pipeline, const EmitOptions& opti
   hardware::AddRegisterHeader(Registers(static_cast<int>(pipeline.channels.size()), streams),
                               &project);
   if (const std::vector<uint8_t> memory = WeightMemoryOf(pipeline); !memory.empty())
-    project.others.emplace_back("weights.bin", std::string(memory.begin(), memory.end()));
+    project.others.emplace_back(kWeightFile, std::string(memory.begin(), memory.end()));
   for (const Stage& stage : pipeline.stages) {
     for (ImageFile& file : ImagesOf(pipeline, stage)) project.others.push_back(std::move(file));
   }

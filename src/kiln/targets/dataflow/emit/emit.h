@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kiln/hardware/rtl_project.h"
+#include "kiln/hardware/stream_memory.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/dataflow/config/config.h"
 #include "kiln/targets/dataflow/isa/derived.h"
@@ -31,6 +32,10 @@ hardware::RtlProject ProjectOf(const Pipeline& pipeline, const EmitOptions& opti
 // Returns the memory behind the weight streams: the words of each from its base address on. Empty
 // without weight streams.
 std::vector<uint8_t> WeightMemoryOf(const Pipeline& pipeline);
+// Returns how software lets the weight streams read `memory`, the bytes of WeightMemoryOf, which
+// must outlive the result.
+hardware::PortConstants WeightConstantsOf(const Pipeline& pipeline,
+                                          std::span<const uint8_t> memory);
 
 // Returns the beats of a stream: every word of `lanes` codes in whole bytes, little-endian.
 std::vector<uint8_t> BeatsOf(const Channel& channel, std::span<const int64_t> codes);

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "kiln/support/check.h"
+#include "kiln/support/integer.h"
 
 namespace kiln::dataflow {
 
@@ -139,6 +140,17 @@ int64_t BeatsOfImage(const Stage& weight_stream, const Channel& weights) {
     if (i < words % period) of_rest += beats;
   }
   return (words / period * of_period + of_rest) * weights.map.height;
+}
+
+int64_t BytesOfWeightMemory(const Pipeline& pipeline) {
+  int64_t end = 0;
+  for (const int s : pipeline.Find(StageKind::kWeightStream)) {
+    const Stage& stage = pipeline.stages[static_cast<size_t>(s)];
+    const Channel& words = pipeline.output(stage);
+    const int64_t bytes = stage.base_address + words.map.width * BytesOfWeightWord(words);
+    end = std::max(end, CeilDivide(bytes, stage.port_bytes) * stage.port_bytes);
+  }
+  return end;
 }
 
 namespace {

@@ -65,6 +65,9 @@ int64_t BytesOfWeightWord(const Channel& weights);
 // weights"), and all words of an image.
 int64_t BeatsOfWord(const Stage& weight_stream, const Channel& weights, int64_t index);
 int64_t BeatsOfImage(const Stage& weight_stream, const Channel& weights);
+// Returns the bytes of memory of all streamed weights (weights.bin), up to the end of their last
+// beat; 0: none are streamed.
+int64_t BytesOfWeightMemory(const Pipeline& pipeline);
 
 // Returns the bytes of a beat of a stream: a word in whole bytes.
 int64_t BytesOfBeat(const Channel& channel);

@@ -16,6 +16,32 @@ Actor::Actor(const Pipeline& pipeline, int index, std::vector<Link>* links, Sche
       links_(links),
       schedule_(schedule) {}
 
+WeightPortActor::WeightPortActor(const Pipeline& pipeline, int index, hardware::MemoryBus* bus,
+                                 uint64_t memory, std::vector<Link>* links, Schedule* schedule)
+    : Actor(pipeline, index, links, schedule),
+      bus_{*bus},
+      port_(bus_, stage_.port_bytes, static_cast<size_t>(OutstandingOf(pipeline, stage_))),
+      base_(memory + static_cast<uint64_t>(stage_.base_address)) {}
+
+void WeightPortActor::Step(int64_t now) {
+  const uint64_t cycle = static_cast<uint64_t>(now) + 1;
+  if (port_.next_word() == cycle) {
+    port_.TakeWord();
+    PushReserved(now);
+  }
+  const bool ready = port_.ready(cycle);
+  if (!HasRoom(now) || !ready) {
+    Stalled(now, HasRoom(now) ? "memory" : "room");
+    return;
+  }
+  const Channel& words = pipeline_.output(stage_);
+  const auto bytes = static_cast<uint64_t>(BytesOfWeightWord(words));
+  out().Reserve(now, 1);
+  port_.Request(cycle, base_ + static_cast<uint64_t>(next_word_) * bytes, bytes, 0);
+  Busy(now);
+  next_word_ = next_word_ + 1 == words.map.width ? 0 : next_word_ + 1;
+}
+
 namespace {
 
 class SourceActor final : public Actor {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "kiln/hardware/axi_port_model.h"
 #include "kiln/targets/dataflow/isa/pipeline.h"
 #include "kiln/targets/dataflow/simulate/cycle/timing.h"
 
@@ -126,6 +127,11 @@ class Actor {
     out().Push(when);
     schedule_->Wake(out().to, when + 1);
   }
+  // Pushes a word that was reserved earlier.
+  void PushReserved(int64_t now) {
+    out().Push(now);
+    schedule_->Wake(out().to, now + 1);
+  }
   // Reserves words and pushes them in consecutive cycles, the first after the stage's latency.
   void Send(int64_t now, int64_t words = 1, size_t i = 0) {
     out(i).Reserve(now, words);
@@ -162,6 +168,33 @@ class Actor {
 // Makes the actor of a stage.
 std::unique_ptr<Actor> MakeActor(const Pipeline& pipeline, int index, const TimingOptions& options,
                                  std::vector<Link>* links, Schedule* schedule);
+// A stream of weights whose port reads a simulated memory. It acts in every cycle, because it cannot
+// know when its words arrive. Cycle t of the machine is cycle t + 1 of the memory.
+class WeightPortActor final : public Actor {
+ public:
+  // `memory` is the address of weights.bin.
+  WeightPortActor(const Pipeline& pipeline, int index, hardware::MemoryBus* bus, uint64_t memory,
+                  std::vector<Link>* links, Schedule* schedule);
+
+  // Takes the word that arrives in cycle `now`, and requests the next one.
+  void Step(int64_t now);
+  // Performs the handshake with the memory in cycle `now`.
+  void Sample(int64_t now) { port_.Sample(static_cast<uint64_t>(now) + 1); }
+  // Returns whether words are in flight.
+  bool busy() const { return port_.busy(); }
+  // Returns whether no word is in flight and none can be requested in the cycle after `now`.
+  bool full(int64_t now) const { return !busy() && !HasRoom(now + 1); }
+
+ protected:
+  int64_t Act(int64_t) override { return kNever; }
+
+ private:
+  hardware::AxiReadBus bus_;
+  hardware::AxiReadPortModel<int> port_;  // without tags
+  const uint64_t base_;                   // address of the first word
+  int64_t next_word_ = 0;                 // of a pass
+};
+
 // Makes the actor of a convolution, depthwise convolution or pool.
 std::unique_ptr<Actor> MakeWindowActor(const Pipeline& pipeline, int index,
                                        std::vector<Link>* links, Schedule* schedule);

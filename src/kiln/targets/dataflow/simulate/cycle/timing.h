@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,11 +32,13 @@ struct TimingOptions {
   // The work after which the simulation is given up; 0: none.
   int64_t most_events = 0;
   // The memory that the words of sources are read from and the words of sinks are stored in
-  // (hardware/stream_memory_model.h), in one run for all images. `interval` is ignored.
+  // (hardware/stream_memory_model.h), in one run for all images. Streams of weights read it through
+  // ports of their own, and have read ahead when the run starts. `interval` is ignored.
   std::optional<hardware::AxiTiming> memory = std::nullopt;
 };
 
-// What happened at a channel.
+// What happened at a channel. Behind memory, cycles count from the first one of the run; words of
+// weights enter before it.
 struct ChannelTiming {
   int64_t words = 0;    // pushed
   int64_t highest = 0;  // greatest level, in words (docs/dataflow-machine.md)
@@ -70,6 +73,13 @@ struct PipelineTiming {
 //   errors  a deadlock: names the stages that wait for one another, and for what; more than
 //           options.most_events
 StatusOr<PipelineTiming> SimulateTiming(const Pipeline& pipeline, const TimingOptions& options);
+
+// Simulates machines behind the memory of `options`, which they share: each has readers and writers
+// of its own and a run of its own, and all runs start in the same cycle. The streams of all
+// machines follow each other in memory. Returns the cycles until the last run has ended. Errors: as
+// above.
+StatusOr<int64_t> CyclesOfRunsTogether(std::span<const Pipeline* const> pipelines,
+                                       const TimingOptions& options);
 
 }  // namespace kiln::dataflow
 

@@ -28,7 +28,9 @@ StatusOr<std::unique_ptr<SegmentSimulation>> SegmentSimulation::Build(
   }
   hardware::RtlProject project = ProjectOf(pipeline, emit);
   if (behind_memory) {
-    hardware::AddSoc({}, 0, &project, /*observed=*/true);
+    simulation->weights_ = WeightMemoryOf(pipeline);
+    hardware::AddSoc({}, 0, &project, /*observed=*/true,
+                     WeightConstantsOf(pipeline, simulation->weights_));
     project = hardware::RtlProject(*project.soc);
     simulation->behind_memory_ = true;
   }
@@ -75,13 +77,16 @@ StatusOr<SimulatedImages> SegmentSimulation::RunWithMemory(
     add(*results.back());
   }
   std::vector<int64_t> channel_words;
-  for (const Channel& channel : pipeline_.channels)
-    channel_words.push_back(channel.words() * images);
+  for (const Channel& channel : pipeline_.channels) {
+    // A weight stream reads ahead: no number of words is its end.
+    channel_words.push_back(pipeline_.HoldsWeights(channel) ? 0 : channel.words() * images);
+  }
   KILN_ASSIGN_OR_RETURN(
       const MemoryRun run,
       RunBehindMemory(program_, streams, {beats.begin(), beats.end()}, options, wave,
                       {"--folder", folder_.string(), "--channels",
-                       fmt::format("{}", fmt::join(channel_words, ","))}));
+                       fmt::format("{}", fmt::join(channel_words, ","))},
+                      WeightConstantsOf(pipeline_, weights_)));
   SimulatedImages result;
   for (size_t i = 0; i < results.size(); ++i)
     result.outputs.push_back(CodesOfBeats(*results[i], run.out[i]));

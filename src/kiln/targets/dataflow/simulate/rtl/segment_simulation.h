@@ -28,7 +28,9 @@ struct SimulatedImages {
   std::vector<int64_t> finished;  // by image
   struct ChannelEvents {
     int64_t words = 0, highest = 0;  // pushed words, greatest level
-    int64_t first = 0, last = 0;     // cycles of the first and the last push
+    // Cycles of the first and the last push. Behind memory, words of weights that enter before the
+    // run do not count.
+    int64_t first = 0, last = 0;
   };
   std::vector<ChannelEvents> channels;
 };
@@ -37,7 +39,7 @@ class SegmentSimulation {
  public:
   // Builds the simulation of a pipeline, in `folder` or, if that is empty, in a temporary folder.
   // With `behind_memory` it is the simulation of the pipeline behind memory
-  // (hardware/stream_memory.h), which must have no weight streams. The pipeline must outlive this
+  // (hardware/stream_memory.h), which weight streams read, too. The pipeline must outlive this
   // object. Errors: the errors of hardware::WriteRtlProject and BuildSimulation; Verilator or
   // clang++-19 is missing or fails.
   static StatusOr<std::unique_ptr<SegmentSimulation>> Build(
@@ -59,6 +61,7 @@ class SegmentSimulation {
 
   const Pipeline& pipeline_;
   bool behind_memory_ = false;
+  std::vector<uint8_t> weights_;  // of weight streams, behind memory
   std::optional<TemporaryFolder> temporary_;
   std::filesystem::path folder_;  // with the contents of memories
   std::filesystem::path program_;
