@@ -8,8 +8,8 @@
 
 #include "kiln_driver.h"
 
-/* A step: writes bytes to the machine's memory, writes a register, runs a program, or compares bytes
- * of the memory with those that Kiln's functional level computes. */
+/* A step: writes bytes to the machine's memory, writes a register, runs a program, or compares
+ * bytes of the memory with those that Kiln's functional level computes. */
 typedef struct kiln_sample_step {
   enum { KILN_SAMPLE_WRITE, KILN_SAMPLE_SET, KILN_SAMPLE_RUN, KILN_SAMPLE_EXPECT } kind;
   const char* name;           /* of the tensor or of what is written */

@@ -10,9 +10,9 @@
 // channels of the machine, a line `channel C W H F L` for each: words, the highest level, and the
 // cycles of the first and the last word. Cycle 0 is the first one that CYCLES counts.
 //
-// A machine with ports of its own (KILN_PORTS in design.h) reads the same memory through them. It is
-// started by registers of its own, from address 0x1000 on: by the sample, or by --set. A run starts
-// when the ports have read as far ahead as they can.
+// A machine with ports of its own (KILN_PORTS in design.h) reads the same memory through them. It
+// is started by registers of its own, from address 0x1000 on: by the sample, or by --set. A run
+// starts when the ports have read as far ahead as they can.
 //
 // With --serve it is a session (kiln_simulate_session.h) whose runs take the same words.
 //

@@ -114,8 +114,8 @@ TEST(StreamMemory, PortsReadConstantsBehindTheStreams) {
   sample.beats = {1};
   AddSoc(sample, 0, &project, false, constants);
   const auto file = [&](const std::string& name) {
-    const auto at = std::ranges::find(project.soc->others, name,
-                                      &std::pair<std::string, std::string>::first);
+    const auto at =
+        std::ranges::find(project.soc->others, name, &std::pair<std::string, std::string>::first);
     return at == project.soc->others.end() ? "" : at->second;
   };
   // The streams take a page each.

@@ -261,8 +261,7 @@ StatusOr<std::optional<std::string>> FindDisagreementBehindMemory(
     KILN_ASSIGN_OR_RETURN(
         const PipelineTiming timing,
         SimulateTiming(all, {.images = images, .memory = StreamMemoryOf(options)}));
-    KILN_ASSIGN_OR_RETURN(const SimulatedImages hardware,
-                          simulation->Run(inputs, images, options));
+    KILN_ASSIGN_OR_RETURN(const SimulatedImages hardware, simulation->Run(inputs, images, options));
     std::optional<std::string> difference = DifferenceAtSinks(expected, hardware.outputs);
     if (!difference) {
       difference = DifferenceAtChannels(all, timing, hardware, 0, /*behind_memory=*/true);

@@ -60,21 +60,20 @@ TEST(Agreement, HardwareOfPipelinesSideBySide) {
 TEST(Agreement, HardwareBehindMemories) {
   std::vector<RandomProgram> programs;
   int weights = 0;
-  for (uint64_t seed = 1; weights < 4; ++seed) {
+  for (uint64_t seed = 1; weights < 8; ++seed) {
     RandomProgram program = MakeRandomProgram(seed, {.most_stages = 6, .most_elements = 600}, 2);
-    const auto streams =
-        static_cast<int>(program.pipeline.Find(StageKind::kWeightStream).size());
+    const auto streams = static_cast<int>(program.pipeline.Find(StageKind::kWeightStream).size());
     weights += streams;
     if (streams > 0 || programs.empty()) programs.push_back(std::move(program));
   }
   std::vector<RtlOptions> memories;
   Random random(3);
-  for (int i = 0; i < 12; ++i) {
+  for (int i = 0; i < 25; ++i) {
     RtlOptions& memory = memories.emplace_back();
     memory.seed = random.Below(1000);
-    memory.memory_latency = random.Between(1, i % 2 == 0 ? 20 : 150);
+    memory.memory_latency = random.Between(1, i % 2 == 0 ? 20 : 60);
     if (i % 4 == 0) continue;  // ideal, but for the latency
-    memory.dram_bytes_per_cycle = (0.3 + random.Uniform()) * (i % 3 == 0 ? 1 : 15);
+    memory.dram_bytes_per_cycle = (0.1 + random.Uniform()) * (i % 3 == 0 ? 5 : 20);
     memory.dram_row_miss = random.Below(60);
   }
   const auto found = FindDisagreementBehindMemory(programs, memories);

@@ -46,8 +46,8 @@ struct MemoryRun {
 // (rtl/testbench/kiln_memory_testbench.cc). `streams` has the streams into the machine, then those
 // out of it, without addresses: they follow each other in memory. `in` has the beats of the former.
 // `constants` is what the machine reads through ports of its own (hardware::PortConstants), behind
-// the streams. The options name the memory; `more` is further arguments. Errors: the simulation fails or takes
-// longer than options.most_cycles.
+// the streams. The options name the memory; `more` is further arguments. Errors: the simulation
+// fails or takes longer than options.most_cycles.
 StatusOr<MemoryRun> RunBehindMemory(const std::filesystem::path& program,
                                     std::vector<hardware::StreamPlace> streams,
                                     const std::vector<std::span<const uint8_t>>& in,

@@ -168,8 +168,8 @@ class Actor {
 // Makes the actor of a stage.
 std::unique_ptr<Actor> MakeActor(const Pipeline& pipeline, int index, const TimingOptions& options,
                                  std::vector<Link>* links, Schedule* schedule);
-// A stream of weights whose port reads a simulated memory. It acts in every cycle, because it cannot
-// know when its words arrive. Cycle t of the machine is cycle t + 1 of the memory.
+// A stream of weights whose port reads a simulated memory. It acts in every cycle, because it does
+// not know when its words arrive. Cycle t of the machine is cycle t + 1 of the memory.
 class WeightPortActor final : public Actor {
  public:
   // `memory` is the address of weights.bin.
