@@ -120,7 +120,8 @@ Status NoMapping(const ComputationGraph& graph, const Config& config, const std:
   return ErrorAt(
       graph.source, place,
       fmt::format("the mapper {} finds no mapping on {}, {}", mapper, config.name, known),
-      "more --steps or --seconds, or --mapper exact");
+      mapper == "exact" ? "more --steps or --seconds"
+                        : "more --steps or --seconds, or --mapper exact");
 }
 
 // `kiln cgra map`.
