@@ -7,9 +7,11 @@
 //
 // Tables are Markdown. Graphs are half of the ten of tests/data/cgra and random ones; the other
 // half and random graphs of other seeds are only for comparisons. `validate` has random graphs of a
-// third range of seeds, which no other table contains.
+// third range of seeds, which no other table contains. Comparisons are at the interval of the exact
+// mapper; they name the graphs that it does not map, and leave them out.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -122,20 +124,33 @@ std::string ScoreText(const Score& score) {
   return text;
 }
 
-StatusOr<std::vector<Case>> MakeCases(const Settings& settings) {
+// The graphs of a comparison, and the ones that it leaves out because the exact mapper has no
+// mapping, which gives the interval.
+struct Cases {
+  std::vector<Case> mapped;
+  std::vector<std::string> left_out;  // "random-7 (why)"
+};
+
+StatusOr<Cases> MakeCases(const Settings& settings) {
   KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(settings.design_point));
   KILN_ASSIGN_OR_RETURN(const Config config, ParseConfig(text, settings.design_point));
-  std::vector<Case> cases;
+  Cases cases;
   const auto add = [&](ComputationGraph graph, std::string_view set) {
     StatusOr<MapResult> exact = MakeExactMapper()->Map(
         graph, config, {.seed = 1, .seconds = settings.exact_seconds, .on_better = {}});
-    if (!exact.ok() || !exact->mapping) return;
-    cases.push_back({.graph = std::move(graph),
-                     .config = config,
-                     .interval = exact->mapping->initiation_interval,
-                     .best = exact->latency,
-                     .proved = exact->optimal,
-                     .set = std::string(set)});
+    if (!exact.ok() || !exact->mapping) {
+      std::string why = "the exact mapper finds no mapping";
+      if (!exact.ok()) why = MessageOf(exact.status());
+      if (exact.ok() && exact->impossible) why = exact->interval_why;
+      cases.left_out.push_back(fmt::format("{} ({})", graph.name, why));
+      return;
+    }
+    cases.mapped.push_back({.graph = std::move(graph),
+                            .config = config,
+                            .interval = exact->mapping->initiation_interval,
+                            .best = exact->latency,
+                            .proved = exact->optimal,
+                            .set = std::string(set)});
   };
   KILN_ASSIGN_OR_RETURN(std::vector<ComputationGraph> trained, GraphsOf(settings.graphs, kTrained));
   KILN_ASSIGN_OR_RETURN(std::vector<ComputationGraph> unseen, GraphsOf(settings.graphs, kUnseen));
@@ -152,9 +167,13 @@ using Named = std::vector<std::pair<std::string, std::shared_ptr<const Mapper>>>
 
 // Prints a row of the table for each mapper: share mapped and mean gap, at the interval that the
 // exact mapper found.
-void PrintTable(const Settings& settings, const std::vector<Case>& cases, const Named& mappers) {
+void PrintTable(const Settings& settings, const Cases& all, const Named& mappers) {
+  const std::vector<Case>& cases = all.mapped;
   int proved = 0;
   for (const Case& at : cases) proved += at.proved ? 1 : 0;
+  fmt::print("{} of {} graphs are left out, as the exact mapper does not map them{}{}\n\n",
+             all.left_out.size(), cases.size() + all.left_out.size(),
+             all.left_out.empty() ? "." : ": ", fmt::join(all.left_out, "; "));
   fmt::print(
       "Mapped, and the geometric mean of latency over the least known one, at the interval of the "
       "exact mapper; {} s for each graph; {} of {} latencies are proved to be least.\n\n"
@@ -230,7 +249,7 @@ Named OtherMappers() {
 }
 
 Status Compare(const Settings& settings) {
-  KILN_ASSIGN_OR_RETURN(const std::vector<Case> cases, MakeCases(settings));
+  KILN_ASSIGN_OR_RETURN(const Cases cases, MakeCases(settings));
   KILN_ASSIGN_OR_RETURN(const std::shared_ptr<const Policy> policy, ReadPolicy(settings.policy));
   Named mappers = OtherMappers();
   mappers.emplace_back("ppo", MakePpoMapper(policy));
@@ -285,7 +304,7 @@ Status Ablate(const TrainOptions& base, const Settings& settings) {
                          MakePpoMapper(std::make_shared<const Policy>(state.weights)));
   }
   fmt::print("\n");
-  KILN_ASSIGN_OR_RETURN(const std::vector<Case> cases, MakeCases(settings));
+  KILN_ASSIGN_OR_RETURN(const Cases cases, MakeCases(settings));
   PrintTable(settings, cases, mappers);
   return OkStatus();
 }

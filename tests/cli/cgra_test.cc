@@ -156,6 +156,25 @@ TEST_F(CgraCommands, SaysWhatIsWrongWithArguments) {
   }
 }
 
+// With a period of the tiles, an interval may be longer than the spoke RAM: as long as 8 bits of a
+// program say, in multiples of the period.
+TEST_F(CgraCommands, MapsAtTheLongestIntervalOfAMachineWithATilePeriod) {
+  const std::string machine =
+      File("period.yaml", "family: cgra\nname: period\ncolumns: 4\ntile_period: 5\n");
+  const auto map = [&](const char* interval) {
+    return Call({"cgra", "map", "distance", "--on", machine, "--ii", interval, "--mapping",
+                 Path("m.json")});
+  };
+  ASSERT_EQ(map("255").code, kExitOk) << map("255").err;
+  const Outcome check = Call({"cgra", "check", "distance", Path("m.json"), "--on", machine});
+  EXPECT_EQ(check.code, kExitOk) << check.err;
+  EXPECT_THAT(check.out, HasSubstr("legal: an interval of 255 "));
+  EXPECT_THAT(map("254").err, HasSubstr("a multiple of the tiles' period of 5 cycles"));
+  const Outcome more = map("256");
+  EXPECT_EQ(more.code, kExitUsage);
+  EXPECT_THAT(more.err, HasSubstr("--ii: Value 256 not in range 1 to 255"));
+}
+
 TEST_F(CgraCommands, CountsOneStep) {
   const Outcome outcome =
       Call({"cgra", "map", "vector-add", "--on", "se-16", "--mapper", "ppo", "--steps", "1"});

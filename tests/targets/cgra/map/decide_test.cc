@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "kiln/support/random.h"
 #include "kiln/targets/cgra/check/check.h"
@@ -91,6 +94,9 @@ TEST_P(Decides, AsAllPlacesDo) {
 INSTANTIATE_TEST_SUITE_P(Random, Decides, testing::Range(1, 9));
 
 TEST(Decide, DecidersAgreeOnLargerProblems) {
+  // How often each decider finds a solution, and refutes all; and how often both answer.
+  std::map<Answer, int> by_branch, by_solver;
+  int both = 0;
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     const ComputationGraph graph = RandomTestGraph(
         seed, {.least_nodes = 10, .most_nodes = 14, .variables = 2, .loop_share = 0.3});
@@ -114,11 +120,19 @@ TEST(Decide, DecidersAgreeOnLargerProblems) {
         if (second == Answer::kFound) {
           ExpectMapping(graph, *problem, interval, places);
         }
+        ++by_branch[own];
+        ++by_solver[second];
         if (own == Answer::kUnknown || second == Answer::kUnknown) continue;
+        ++both;
         EXPECT_EQ(own, second) << interval << " " << latency;
       }
     }
   }
+  EXPECT_GT(by_branch[Answer::kFound], 80);
+  EXPECT_GT(by_branch[Answer::kNone], 50);
+  EXPECT_GT(by_solver[Answer::kFound], 80);
+  EXPECT_GT(by_solver[Answer::kNone], 50);
+  EXPECT_GT(both, 140);
 }
 
 // The solver refutes this question in 277,000 conflicts, about two minutes. The branch and bound
@@ -136,6 +150,92 @@ TEST(Decide, RefutesMappingsOnceForAllTheirPlacesOnARow) {
   std::vector<Place> places;
   EXPECT_EQ(MakeBranchSearch(*problem, 1)->Decide(kInterval, kLatency, 200'000, &budget, &places),
             Answer::kNone);
+}
+
+// A random problem on a row, without pass-throughs, and its graph; nothing where there is none.
+struct RowProblem {
+  ComputationGraph graph;
+  Problem problem;
+  int interval = 0;
+};
+std::optional<RowProblem> RandomRowProblem(uint64_t seed, int most_tiles, int most_nodes) {
+  Config config = RandomTestConfig(seed, most_tiles);
+  config.rows = 1;
+  config.columns = 2 + static_cast<int>(seed % static_cast<uint64_t>(most_tiles - 1));
+  const int interval = static_cast<int>(MixBits(seed) % 3) + 1;
+  if (interval == 2 && seed % 3 == 0) config.tile_period = 1;
+  ComputationGraph graph = RandomTestGraph(
+      seed, {.least_nodes = 3, .most_nodes = most_nodes, .variables = 1, .loop_share = 0.5});
+  StatusOr<Problem> problem = BuildProblem(graph, config);
+  if (!problem.ok()) return std::nullopt;
+  if (std::ranges::any_of(problem->instructions, &Instruction::is_pass)) return std::nullopt;
+  return RowProblem{std::move(graph), *std::move(problem), interval};
+}
+
+// What OnCentredRow rests on: a mapping that is moved along a longer row, or mirrored there, obeys
+// the same rules.
+TEST(Translation, KeepsAllRules) {
+  int moves = 0;
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    const std::optional<RowProblem> row = RandomRowProblem(seed, 6, 9);
+    if (!row) continue;
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const auto& [graph, problem, interval] = *row;
+    StepBudget budget;
+    std::vector<Place> places;
+    const Answer answer =
+        MakeSatDecider(problem, seed)->Decide(interval, kAnyLatency, kManySteps, &budget, &places);
+    if (answer != Answer::kFound) continue;
+    ExpectMapping(graph, problem, interval, places);
+    const Problem longer = OnCentredRow(problem);
+    const int columns = problem.config.columns;
+    ASSERT_EQ(longer.config.columns, 2 * columns - 1);
+    for (int by = 0; by < columns; ++by) {
+      std::vector<Place> moved = places, mirrored = places;
+      for (Place& place : moved) place.tile += by;
+      for (Place& place : mirrored) place.tile = columns - 1 - place.tile + by;
+      ExpectMapping(graph, longer, interval, moved);
+      ExpectMapping(graph, longer, interval, mirrored);
+      ++moves;
+    }
+  }
+  EXPECT_GT(moves, 200);
+}
+
+// A refutation with one instruction in the middle of the longer row is one of all its places on the
+// row itself, and a solution there is one on the row: both as trial of all places says, and as the
+// search says with that instruction on each tile.
+TEST(Translation, RefutesWhatHasNoPlaceAnywhereOnTheRow) {
+  int found = 0, refuted = 0;
+  for (uint64_t seed = 1; seed <= 250; ++seed) {
+    const std::optional<RowProblem> row = RandomRowProblem(seed, 4, 4);
+    if (!row || row->problem.size() > 5) continue;
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const auto& [graph, problem, interval] = *row;
+    const std::optional<int> least = LeastLatencyByTrial(graph, problem.config, interval);
+    const Problem longer = OnCentredRow(problem);
+    BranchSearch centred(longer, seed, nullptr, problem.config.columns);
+    StepBudget budget;
+    std::vector<Place> places;
+    for (const int latency : {kAnyLatency, least.value_or(9) - 1, least.value_or(9)}) {
+      const bool exists = least && (latency == kAnyLatency || latency >= *least);
+      const Answer answer = centred.Decide(interval, latency, kManySteps, &budget, &places);
+      ASSERT_EQ(answer, exists ? Answer::kFound : Answer::kNone) << latency;
+      ++(exists ? found : refuted);
+      if (exists) ExpectMapping(graph, problem, interval, places);
+      bool anywhere = false;
+      for (int tile = 0; tile < problem.tiles(); ++tile) {
+        std::vector<int> tiles(problem.instructions.size(), -1);
+        tiles[seed % tiles.size()] = tile;
+        anywhere = anywhere || BranchSearch(problem, seed)
+                                       .Complete(interval, latency, tiles, kManySteps, &budget,
+                                                 &places) == Answer::kFound;
+      }
+      EXPECT_EQ(anywhere, exists) << latency;
+    }
+  }
+  EXPECT_GT(found, 100);
+  EXPECT_GT(refuted, 100);
 }
 
 // A problem of `count` instructions without dependences on a row of tiles.

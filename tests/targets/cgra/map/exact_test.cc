@@ -398,5 +398,27 @@ TEST(Exact, RefusesIntervalsThatTheMachineCannotHave) {
   EXPECT_EQ(error(4, config), "");
 }
 
+// Under a wait limit on a machine with relaxed distances, the branch and bound alone leaves some
+// problems with a pass-through open for millions of steps, which the solver decides at once.
+TEST(Exact, AsksTheSolverWhereItsFormulaIsSmall) {
+  Config config;
+  config.columns = 4;
+  config.wait_limit = 4;
+  config.relaxed_distance = true;
+  const ComputationGraph graph = RandomTestGraph(
+      15,
+      {.least_nodes = 16, .most_nodes = 28, .variables = 0, .loop_share = 0.3, .two_flows = 0.3});
+  const MapOptions options{.steps = 200'000};
+  const StatusOr<MapResult> own = MakeExactMapper()->Map(graph, config, options);
+  const StatusOr<MapResult> second = MakeSatMapper()->Map(graph, config, options);
+  ASSERT_TRUE(own.ok() && second.ok());
+  ASSERT_TRUE(own->mapping && second->mapping);
+  EXPECT_TRUE(own->optimal);
+  EXPECT_TRUE(second->optimal);
+  EXPECT_EQ(own->mapping->initiation_interval, second->mapping->initiation_interval);
+  EXPECT_EQ(own->latency, second->latency);
+  EXPECT_EQ(PrintVerdict(CheckMapping(graph, config, *own->mapping)), "");
+}
+
 }  // namespace
 }  // namespace kiln::cgra

@@ -273,13 +273,47 @@ TEST(Passes, HeuristicsClaimNothingThatPassThroughsLift) {
   }
 }
 
-TEST(Passes, GiveTheReasonAtTheAskedInterval) {
-  // The recurrence takes 9 cycles.
-  const MapResult result =
-      ResultOf(*MakeExactMapper(), Recurrence(), Streaming(), {.initiation_interval = 8});
-  EXPECT_TRUE(result.impossible);
-  EXPECT_EQ(result.space, kAllMappings);
-  EXPECT_EQ(result.interval_why, "the recurrence u -> a -> b -> u takes 9 cycles over 1 thread");
+TEST(Passes, AllMappersGiveTheReasonAtTheAskedInterval) {
+  for (const auto& make : {&MakeExactMapper, &MakeSatMapper, &MakeGreedyMapper,
+                           &MakeAnnealingMapper, &MakeEvolutionaryMapper, &MakeRandomMapper}) {
+    // The recurrence takes 9 cycles, and no pass-through shortens it.
+    const MapResult never =
+        ResultOf(*make(), Recurrence(), Streaming(), {.initiation_interval = 8});
+    EXPECT_TRUE(never.impossible);
+    EXPECT_EQ(never.space, kAllMappings);
+    EXPECT_EQ(never.interval_why, "the recurrence u -> a -> b -> u takes 9 cycles over 1 thread");
+    EXPECT_EQ(never.none_without_passes, "");
+    // A shared variable puts four instructions on one tile.
+    const MapResult group =
+        ResultOf(*make(), SiblingsOfOneVariable(2), Streaming(), {.initiation_interval = 3});
+    EXPECT_TRUE(group.impossible);
+    EXPECT_EQ(group.interval_why, "4 instructions on one tile, as all use v");
+  }
+}
+
+// What a heuristic mapper calls impossible at an interval has no mapping among all places of small
+// graphs, without pass-throughs and with one.
+TEST(Passes, HeuristicsCallNothingImpossibleThatTrialFinds) {
+  int impossible = 0, mapped = 0;
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    const Config config = RandomTestConfig(seed, 3);
+    const ComputationGraph graph = RandomTestGraph(
+        seed, {.least_nodes = 3, .most_nodes = 4, .variables = 1, .loop_share = 0.5});
+    const int interval = static_cast<int>(seed % 3) + 1;
+    const StatusOr<MapResult> result = MakeGreedyMapper()->Map(
+        graph, config, {.initiation_interval = interval, .steps = 100, .fuse = false});
+    if (!result.ok()) continue;
+    mapped += result->mapping ? 1 : 0;
+    if (!result->impossible) continue;
+    ++impossible;
+    EXPECT_NE(result->interval_why, "");
+    for (const int passes : {0, 1}) {
+      EXPECT_FALSE(LeastLatencyByTrial(graph, config, interval, passes))
+          << "seed " << seed << ", " << passes << " pass-throughs: " << result->interval_why;
+    }
+  }
+  EXPECT_GT(impossible, 20);
+  EXPECT_GT(mapped, 20);
 }
 
 // Whether BuildProblem inserts pass-throughs by itself.

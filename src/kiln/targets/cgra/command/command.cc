@@ -30,6 +30,7 @@
 #include "kiln/targets/cgra/graph/mapping_file.h"
 #include "kiln/targets/cgra/graph/named_graphs.h"
 #include "kiln/targets/cgra/isa/configure.h"
+#include "kiln/targets/cgra/map/problem.h"
 #include "kiln/targets/registry.h"
 
 namespace kiln::cli {
@@ -65,7 +66,7 @@ class SearchArguments {
   void Declare(CLI::App& app) {
     app.add_option("--ii", interval_,
                    "Cycles between two threads; default: the fewest that the mapper finds")
-        ->check(InRange(1, 64).description(""))
+        ->check(InRange(1, cgra::kMostInterval).description(""))
         ->type_name("CYCLES");
     app.add_option("--seconds", options_.seconds,
                    "Time after which a search ends with the best so far; the result then depends "
@@ -120,7 +121,8 @@ Status NoMapping(const ComputationGraph& graph, const Config& config, const std:
   return ErrorAt(
       graph.source, place,
       fmt::format("the mapper {} finds no mapping on {}, {}", mapper, config.name, known),
-      "more --steps or --seconds, or --mapper exact");
+      mapper == "exact" ? "more --steps or --seconds"
+                        : "more --steps or --seconds, or --mapper exact");
 }
 
 // `kiln cgra map`.

@@ -447,6 +447,12 @@ std::string WhyImpossible(const Problem& problem, Passes passes) {
   return "";
 }
 
+std::string WhyNone(const Problem& problem, int asked_interval, Passes passes) {
+  std::string why = WhyImpossible(problem, passes);
+  if (why.empty() && asked_interval > 0) why = WhyNotAt(problem, asked_interval, passes);
+  return why;
+}
+
 // A group that contains two siblings, or a producer and its consumer on tiles without feedback,
 // needs one pass-through. Otherwise a wait limit is lifted: `excess` counts the cycles by which the
 // contradictory cycle of inequalities exceeds 0, and each pass-through gains at most `gain` of

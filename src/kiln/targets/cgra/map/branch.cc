@@ -49,7 +49,7 @@ bool BranchSearch::Start(int initiation_interval, int most_latency, std::span<co
   state.cell.assign(N(model_.size), -1);
   state.link_user.clear();
   if (check_links_) {
-    state.link_user.assign(N(model_.tiles) * N(4 * config_->reach) * N(interval_), -1);
+    state.link_user.assign(N(model_.tiles) * N(4 * config_->reach) * N(period_), -1);
   }
   for (int i = 0; i < model_.size; ++i) Touch(i, kAll);
   if (model_.size == 0) return true;

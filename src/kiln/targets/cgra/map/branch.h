@@ -5,8 +5,9 @@
 // links of dependences, by rules 1 to 3 and by slots that are taken, until nothing changes; then a
 // matching of instructions to cells shows whether all of them can still be placed. The instruction
 // with the fewest possibilities is chosen next, weighted by the failures that it caused. The search
-// restarts with growing limits; what the first choice excluded stays excluded. A search order, as a
-// learned policy gives, may say which possibilities of the instruction come first.
+// restarts with growing limits, and where there are many steps, a last restart has three quarters of
+// them; what the first choice excluded stays excluded. A search order, as a learned policy gives,
+// may say which possibilities of the instruction come first.
 #ifndef KILN_TARGETS_CGRA_MAP_BRANCH_H_
 #define KILN_TARGETS_CGRA_MAP_BRANCH_H_
 
@@ -62,10 +63,10 @@ class SearchModel {
 
 class BranchSearch : public Decider {
  public:
-  // With `make_order`, every other restart from the first on tries the possibilities of an
-  // instruction in its order, and the others in the search's own. With `span` above 0, solutions
-  // use no tiles further apart than on a row of that many, and the problem's machine is a row of
-  // 2 * span - 1 tiles (OnCentredRow).
+  // With `make_order`, every other restart from the first on, and the last one of many steps, try
+  // the possibilities of an instruction in its order, and the others in the search's own. With
+  // `span` above 0, solutions use no tiles further apart than on a row of that many, and the
+  // problem's machine is a row of 2 * span - 1 tiles (OnCentredRow).
   BranchSearch(const Problem& problem, uint64_t seed, MakeSearchOrder make_order = nullptr,
                int span = 0);
   Answer Decide(int initiation_interval, int most_latency, int64_t steps, StepBudget* budget,

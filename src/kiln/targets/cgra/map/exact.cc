@@ -60,7 +60,10 @@ class Race : public Decider {
 
   Answer Decide(int initiation_interval, int most_latency, int64_t steps, StepBudget* budget,
                 std::vector<Place>* places) override {
-    const bool both = steps >= least_effort_ && FormulaFits(initiation_interval);
+    const int64_t literals = LiteralsOf(initiation_interval);
+    const bool both =
+        literals <= kMostLiterals &&
+        (steps >= least_effort_ || (steps >= kEffortOfSmall && literals <= kLiteralsOfSmall));
     Answer answer = branch_->Decide(initiation_interval, most_latency,
                                     both ? steps / kShareOfBranch : steps, budget, places);
     if (answer != Answer::kUnknown || !both || budget->spent()) return answer;
@@ -76,10 +79,13 @@ class Race : public Decider {
   // A conflict takes about as long as this many steps of the branch and bound.
   static constexpr int64_t kStepsOfConflict = 8;
   static constexpr int64_t kMostLiterals = 500'000;
+  // What the branch and bound does not decide soon with a small formula is worth a formula.
+  static constexpr int64_t kEffortOfSmall = 2000, kLiteralsOfSmall = 4000;
 
-  bool FormulaFits(int initiation_interval) const {
+  // Returns about how many literals the formula has.
+  int64_t LiteralsOf(int initiation_interval) const {
     const int64_t tiles = problem_.tiles();
-    return problem_.size() * tiles * std::max<int64_t>(tiles, initiation_interval) <= kMostLiterals;
+    return problem_.size() * tiles * std::max<int64_t>(tiles, initiation_interval);
   }
 
   const Problem& problem_;

@@ -19,7 +19,8 @@ std::unique_ptr<Mapper> MakeExactMapper();
 std::unique_ptr<Mapper> MakeExactMapperInOrder(MakeSearchOrder make_order);
 
 // Returns what makes the deciders of these mappers: a branch and bound (branch.h) and, in questions
-// with at least `least_effort` steps, the solver (sat.h) beside it. The order may be empty.
+// with at least `least_effort` steps, or with few thousands of steps and literals, the solver
+// (sat.h) beside it. The order may be empty.
 MakeDecider MakeRace(MakeSearchOrder make_order, int64_t least_effort);
 inline constexpr int64_t kSolverEffort = 256'000;
 

@@ -155,6 +155,9 @@ Bound LeastLatency(const Problem& problem, int initiation_interval,
 // siblings or two flow starts, more flow starts than tiles, a recurrence without a value to start
 // from.
 std::string WhyImpossible(const Problem& problem, Passes passes = Passes::kOfProblem);
+// Returns the first of both reasons, or "" if the bounds allow a mapping: WhyImpossible, or for an
+// interval that was asked for, WhyNotAt. 0 is no interval.
+std::string WhyNone(const Problem& problem, int asked_interval, Passes passes = Passes::kOfProblem);
 
 // A dependence that leaves no mapping at an interval unless its value goes through further
 // pass-throughs.

@@ -501,10 +501,9 @@ std::string Prover::WhyRefuted(int interval, int latency) {
       if (bound.value > latency && bound.value < kNoLimit) why = bound.why;
     } else {
       const Variant* least = LeastVariant(passes);
-      if (any ? least->impossible_with_any : least->impossible) {
-        why = WhyImpossible(set_.variants[0]->problem, passes);
-      } else if (LeastInterval(passes) > interval) {
-        why = WhyNotAt(least->problem, interval, passes);
+      const bool impossible = any ? least->impossible_with_any : least->impossible;
+      if (impossible || LeastInterval(passes) > interval) {
+        why = WhyNone(least->problem, interval, passes);
       }
     }
     if (why.empty()) continue;

@@ -210,26 +210,41 @@ StatusOr<std::vector<Problem>> LiftedProblems(const ComputationGraph& graph, con
   return problems;
 }
 
+// Returns why bounds leave no mapping of any of the problems, at the asked interval if it is not 0,
+// or "". Of several reasons it is the one of the problem with the least bound of the interval.
+std::string WhyNoneOf(std::span<const Problem> problems, int asked_interval, Passes passes) {
+  std::string reason;
+  int least = std::numeric_limits<int>::max();
+  for (const Problem& problem : problems) {
+    std::string why = WhyNone(problem, asked_interval, passes);
+    if (why.empty()) return why;
+    const int bound = LeastInterval(problem, passes).value;
+    if (bound >= least) continue;
+    least = bound;
+    reason = std::move(why);
+  }
+  return reason;
+}
+
 // Fills in what bounds prove of a walk's result: they hold for mappings with any further
 // pass-throughs.
-void Conclude(std::span<const Problem> problems, MapResult* result) {
+void Conclude(std::span<const Problem> problems, int asked_interval, MapResult* result) {
   Bound interval = LeastInterval(problems[0], Passes::kAny);
-  std::string impossible = WhyImpossible(problems[0], Passes::kAny);
-  // With additional pass-throughs there may be a mapping where there is none without.
-  std::string none = WhyImpossible(problems[0]);
   for (const Problem& problem : problems) {
     const Bound bound = LeastInterval(problem, Passes::kAny);
     if (bound.value < interval.value) interval = bound;
-    if (WhyImpossible(problem, Passes::kAny).empty()) impossible.clear();
-    if (WhyImpossible(problem).empty()) none.clear();
   }
   // Pass-throughs that rule 3 forces could have other consumers than these, so that bounds are not
   // those of all mappings. `problems` begins with one that lifts nothing.
   const std::vector<std::string> forced = PassNames(problems[0]);
-  result->impossible = !impossible.empty() && forced.empty();
+  const std::string impossible = WhyNoneOf(problems, asked_interval, Passes::kAny);
+  result->impossible = !impossible.empty();
   result->interval_bound = interval.value;
   result->interval_why = result->impossible ? impossible : interval.why;
-  if (!result->impossible) result->none_without_passes = none;
+  // With additional pass-throughs there may be a mapping where there is none without.
+  if (!result->impossible) {
+    result->none_without_passes = WhyNoneOf(problems, asked_interval, Passes::kOfProblem);
+  }
   result->space = kAllMappings;
   if (problems.size() == 2) {
     result->space += ", with all multiplications fused that can be or none";
@@ -259,8 +274,9 @@ StatusOr<MapResult> MapByWalk(const ComputationGraph& graph, const Config& confi
     for (const Problem& one : all) value = std::min(value, LeastInterval(one, passes).value);
     return value;
   };
-  const auto possible = [](Passes passes) {
-    return [passes](const Problem& one) { return WhyImpossible(one, passes).empty(); };
+  const int asked = options.initiation_interval;
+  const auto possible = [asked](Passes passes) {
+    return [asked, passes](const Problem& one) { return WhyNone(one, asked, passes).empty(); };
   };
   std::vector<Problem> lifted;
   if (std::ranges::none_of(problems, possible(Passes::kOfProblem)) &&
@@ -270,10 +286,10 @@ StatusOr<MapResult> MapByWalk(const ComputationGraph& graph, const Config& confi
   }
   const std::vector<Problem>& walked = lifted.empty() ? problems : lifted;
   int low = least(walked, Passes::kOfProblem), high = MostInterval(config);
-  if (options.initiation_interval > 0) low = high = options.initiation_interval;
+  if (asked > 0) low = high = asked;
   if (std::ranges::any_of(walked, possible(Passes::kOfProblem))) walk(walked, low, high, &state);
   MapResult result = state.Finish();
-  Conclude(problems, &result);
+  Conclude(problems, asked, &result);
   if (!options.fuse && !Fusions(graph, config).empty()) {
     result.space += ", without fused instructions";
   }
