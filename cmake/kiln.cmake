@@ -216,7 +216,7 @@ function(kiln_family_program folder name)
   add_executable(${name} ${PROJECT_SOURCE_DIR}/src/kiln/targets/${folder}/main.cc)
   target_link_libraries(${name} PRIVATE kiln_${library} kiln_settings)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
-  install(TARGETS ${name})
+  install(TARGETS ${name} OPTIONAL)  # `make` builds `kiln` alone
 endfunction()
 
 # kiln_family_command(NAME USES ROOM...): the commands that a family adds to `kiln`, from
