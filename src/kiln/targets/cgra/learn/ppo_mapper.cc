@@ -37,7 +37,7 @@ class PpoMapper final : public Mapper {
   void Walk(std::span<const Problem> problems, int low, int high, uint64_t seed,
             SearchState* state) const {
     Searches searches;
-    const int period = std::max(1, problems[0].config.tile_period);
+    const int period = IntervalStep(problems[0].config);
     Random random(MixBits(~seed));
     int best = high + 1;  // interval
     int bound = 0;        // of the latency at this interval

@@ -281,7 +281,7 @@ int GroupEnd(const std::vector<int>& group, const std::vector<int>& head,
 // the largest group, and the packing of groups into tiles.
 Bound LeastOfCells(const Problem& problem) {
   const Config& config = problem.config;
-  const int step = std::max(1, config.tile_period);
+  const int step = IntervalStep(config);
   const int tiles = problem.tiles();
   Bound bound{step, "an interval is at least one cycle"};
   if (config.tile_period > 1) {
@@ -335,13 +335,15 @@ int LeastDelay(const Config& config, int initiation_interval) {
   return config.hop_cycles > 0 && config.pipeline_latency % period == 0 ? 1 : 0;
 }
 
+int IntervalStep(const Config& config) { return std::max(1, config.tile_period); }
+
 int MostInterval(const Config& config) {
   if (config.tile_period > 0) return kMostInterval / config.tile_period * config.tile_period;
   return config.spoke_depth;
 }
 
 Bound LeastInterval(const Problem& problem, Passes passes) {
-  const int step = std::max(1, problem.config.tile_period), most = MostInterval(problem.config);
+  const int step = IntervalStep(problem.config), most = MostInterval(problem.config);
   Bound bound = LeastOfCells(problem);
   while (bound.value <= most) {
     const Solution solution = Solve(Inequalities(problem, bound.value, passes), problem.size());

@@ -103,9 +103,7 @@ Answer BranchSearch::Decide(int initiation_interval, int most_latency, int64_t s
 
 Answer BranchSearch::Complete(int initiation_interval, int most_latency, std::span<const int> tiles,
                               int64_t steps, StepBudget* budget, std::vector<Place>* places) {
-  if (config_->tile_period > 0 && initiation_interval % config_->tile_period != 0) {
-    return Answer::kNone;
-  }
+  if (initiation_interval % IntervalStep(*config_) != 0) return Answer::kNone;
   budget_ = budget;
   if (!Start(initiation_interval, most_latency, tiles)) return Answer::kNone;
   return Restart(steps, budget, places);

@@ -5,9 +5,9 @@
 // links of dependences, by rules 1 to 3 and by slots that are taken, until nothing changes; then a
 // matching of instructions to cells shows whether all of them can still be placed. The instruction
 // with the fewest possibilities is chosen next, weighted by the failures that it caused. The search
-// restarts with growing limits, and where there are many steps, a last restart has three quarters of
-// them; what the first choice excluded stays excluded. A search order, as a learned policy gives,
-// may say which possibilities of the instruction come first.
+// restarts with growing limits; with many steps, a last restart has three quarters of them. What
+// the first choice excluded stays excluded. A search order, as a learned policy gives, may say
+// which possibilities of the instruction come first.
 #ifndef KILN_TARGETS_CGRA_MAP_BRANCH_H_
 #define KILN_TARGETS_CGRA_MAP_BRANCH_H_
 

@@ -121,6 +121,8 @@ std::vector<LinkUse> RouteOf(const Config& config, int from, int to);
 // each slot. With Config::tile_period, programs encode at most
 // kMostInterval.
 int MostInterval(const Config& config);
+// Returns the cycles that divide every interval of the machine: Config::tile_period, or 1.
+int IntervalStep(const Config& config);
 inline constexpr int kMostInterval = 255;
 
 // Returns the least cycles that a value takes to another instruction beyond the pipeline, at any
@@ -155,8 +157,8 @@ Bound LeastLatency(const Problem& problem, int initiation_interval,
 // siblings or two flow starts, more flow starts than tiles, a recurrence without a value to start
 // from.
 std::string WhyImpossible(const Problem& problem, Passes passes = Passes::kOfProblem);
-// Returns the first of both reasons, or "" if the bounds allow a mapping: WhyImpossible, or for an
-// interval that was asked for, WhyNotAt. 0 is no interval.
+// Returns the reason of WhyImpossible or, without one, the reason of WhyNotAt at the asked
+// interval. Returns "" if bounds allow a mapping. With an interval of 0, no interval is asked for.
 std::string WhyNone(const Problem& problem, int asked_interval, Passes passes = Passes::kOfProblem);
 
 // A dependence that leaves no mapping at an interval unless its value goes through further

@@ -236,12 +236,12 @@ bool Prover::TooManyForTiles() const {
   return LeastInstructions(graph_, fusions) > int64_t{config_.tiles()} * slots;
 }
 
-// Looks for a first mapping among few choices of fusions, at rising intervals with little effort for
-// each: to ask all of them would take long before any interval has a mapping.
+// Looks for a first mapping among few choices of fusions, at rising intervals with little effort
+// for each: to ask all of them would take long before any interval has a mapping.
 void Prover::FindFirst() {
   constexpr size_t kAskedAnyway = 2;  // choices
   if (set_.variants.size() <= kAskedAnyway) return;
-  const int step = std::max(1, config_.tile_period);
+  const int step = IntervalStep(config_);
   for (int interval = low_; interval <= high_ && !has_mapping(); ++interval) {
     if (interval % step != 0) continue;
     for (Variant* variant : {set_.variants.front().get(), set_.variants.back().get()}) {
@@ -254,7 +254,7 @@ void Prover::FindFirst() {
 // Decides every interval below the best one with growing effort. The interval is closed when none
 // is left undecided.
 void Prover::CloseInterval() {
-  const int step = std::max(1, config_.tile_period);
+  const int step = IntervalStep(config_);
   for (int64_t effort = proof_.first_effort;; effort *= kEffortGrowth) {
     bool open = false;
     for (int interval = low_; interval <= high_ && interval < best_interval(); interval += step) {
@@ -372,7 +372,7 @@ Status Prover::LiftIntervals(int64_t most) {
   constexpr int kMore = 2;        // pass-throughs that hops and cells may take beyond the bounds
   constexpr size_t kFusions = 4;  // choices that are tried: the first ones and the last
   const size_t choices = std::min(kFusions, set_.variants.size());
-  const int step = std::max(1, config_.tile_period);
+  const int step = IntervalStep(config_);
   const int64_t end = budget_.steps() + most;
   for (const int64_t effort : kEfforts) {
     for (int at = any_low_; at <= high_ && at < best_interval(); at += step) {
@@ -446,7 +446,7 @@ bool Prover::TryPasses(VariantSet* more, int64_t effort) {
     complete = complete && answer != Answer::kUnknown;
     return answer;
   };
-  const int step = std::max(1, config_.tile_period);
+  const int step = IntervalStep(config_);
   for (int at = any_low_; at <= high_ && at < best_interval(); at += step) {
     if (at % step == 0) ask(*more, at, kAnyLatency);
   }
@@ -550,7 +550,7 @@ void Prover::Finish() {
   seconds_over_ = budget_.SecondsOver();
   ChooseSpace();
   const bool asked = options_.initiation_interval > 0;
-  const int step = std::max(1, config_.tile_period);
+  const int step = IntervalStep(config_);
   result_.space = SpaceText();
   result_.interval_bound =
       LeastInterval(space_ == Space::kAll || asked ? Passes::kAny : Passes::kOfProblem);
@@ -583,7 +583,7 @@ void Prover::Finish() {
 
 // Says why the bounds hold, or why there is no mapping.
 void Prover::Explain() {
-  const int step = std::max(1, config_.tile_period);
+  const int step = IntervalStep(config_);
   const bool none = !has_mapping() && interval_closed_;
   const int refuted = none ? high_ : result_.interval_bound - step;
   result_.interval_why = refuted > 0 ? WhyRefuted(refuted, kAnyLatency)

@@ -516,8 +516,7 @@ class SatDecider : public Decider {
 
   Answer Decide(int initiation_interval, int most_latency, int64_t steps, StepBudget* budget,
                 std::vector<Place>* places) override {
-    const int period = problem_.config.tile_period;
-    if (period > 0 && initiation_interval % period != 0) return Answer::kNone;
+    if (initiation_interval % IntervalStep(problem_.config) != 0) return Answer::kNone;
     std::unique_ptr<SatFormula>& formula = formulas_[initiation_interval];
     // What the solver learned serves lower latencies; a formula with many more issue cycles than
     // they need is slow.

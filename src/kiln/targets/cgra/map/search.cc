@@ -32,7 +32,7 @@ Status CheckInterval(const Config& config, int interval) {
     return ErrorAt("", kPlace, fmt::format("an interval of {} cycles", interval),
                    fmt::format("1 to {} cycles on this machine", most));
   }
-  if (interval > 0 && config.tile_period > 0 && interval % config.tile_period != 0) {
+  if (interval % IntervalStep(config) != 0) {
     return ErrorAt("", kPlace, fmt::format("an interval of {} cycles", interval),
                    fmt::format("a multiple of the tiles' period of {} cycles", config.tile_period));
   }
@@ -193,7 +193,7 @@ StatusOr<std::vector<Problem>> LiftedProblems(const ComputationGraph& graph, con
   constexpr size_t kMost = 2;
   const int high =
       options.initiation_interval > 0 ? options.initiation_interval : MostInterval(config);
-  const int step = std::max(1, config.tile_period);
+  const int step = IntervalStep(config);
   const std::vector<Fusion> fusions =
       options.fuse ? MostFusions(graph, config) : std::vector<Fusion>{};
   std::vector<Problem> problems;
@@ -335,8 +335,8 @@ class FirstMapping {
   // Asks for a mapping of any problem at an interval.
   bool Try(int interval) {
     constexpr double kShareOfTime = 1.0 / 8;  // of what is left, as steps may take long
-    const int period = std::max(1, problems_[0].config.tile_period);
-    for (size_t p = 0; p < problems_.size() && interval % period == 0; ++p) {
+    const int step = IntervalStep(problems_[0].config);
+    for (size_t p = 0; p < problems_.size() && interval % step == 0; ++p) {
       if (state_->Over() || refuted_.contains({interval, p})) continue;
       const int64_t steps = effort_ * problems_[p].size();
       StepBudget budget = state_->BudgetOf(steps, kShareOfTime);
@@ -370,7 +370,7 @@ StatusOr<MapResult> MapByIntervals(const ComputationGraph& graph, const Config& 
   const auto walk = [&](std::span<const Problem> problems, int low, int high, SearchState* state) {
     int found = 0;
     for (int ii = low; ii <= high && found == 0 && state->ShareLeft() > kShareOfFirst; ++ii) {
-      if (config.tile_period > 0 && ii % config.tile_period != 0) continue;
+      if (ii % IntervalStep(config) != 0) continue;
       state->EndAt(ii, LatencyBoundOver(problems, ii).value);
       // An interval without a mapping gets a part of the budget only, unless it is the last.
       for (size_t p = 0; p < problems.size(); ++p) {
