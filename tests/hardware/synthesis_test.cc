@@ -720,7 +720,8 @@ TEST_F(Tools, FpgasCountTheirOwnCells) {
 // run. SAT proves that the netlist is the source for eight cycles after a reset.
 TEST_F(Tools, PartsThatShareARunAreTheSource) {
   const DesignSources sources = Design(R"(
-module counter #(parameter int WIDTH = 4) (input logic clock, reset, step, output logic [WIDTH-1:0] count);
+module counter #(parameter int WIDTH = 4)
+  (input logic clock, reset, step, output logic [WIDTH-1:0] count);
   always_ff @(posedge clock) count <= reset ? 0 : count + WIDTH'(step);
 endmodule
 module lane (input logic clock, reset, step, input logic [3:0] a, output logic [5:0] sum);
@@ -728,7 +729,8 @@ module lane (input logic clock, reset, step, input logic [3:0] a, output logic [
   counter places (.clock, .reset, .step, .count(place));
   always_ff @(posedge clock) sum <= reset ? 0 : sum + 6'(a ^ place) + 6'(a[1:0] & place[3:2]);
 endmodule
-module top (input logic clock, reset, input logic [1:0] step, input logic [3:0] a, output logic [5:0] x, y, output logic [4:0] z);
+module top (input logic clock, reset, input logic [1:0] step, input logic [3:0] a,
+            output logic [5:0] x, y, output logic [4:0] z);
   lane left (.clock, .reset, .step(step[0]), .a, .sum(x));
   lane right (.clock, .reset, .step(step[1]), .a(~a), .sum(y));
   counter #(.WIDTH(5)) both (.clock, .reset, .step(&step), .count(z));

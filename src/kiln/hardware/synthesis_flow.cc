@@ -46,6 +46,23 @@ std::string GateCommands(std::string_view top, bool flatten) {
       flatten ? "flatten\n" : "", flatten ? "-flatten " : "", top);
 }
 
+// Returns the commands of synth_xilinx without `share` and with the ABC commands above. `top` is
+// the option that names the top module, or "" for a design without one.
+std::string FpgaSteps(const FpgaMapping& mapping, bool large, bool pads, const std::string& top) {
+  const std::string synthesis = fmt::format("synth_xilinx -family {} -flatten{}{} -run ",
+                                            mapping.family, pads ? "" : " -noiopad -noclkbuf", top);
+  return fmt::format("read_rtlil {}\nhierarchy -check{}\n", mapping.cells, top) + synthesis +
+         "prepare:coarse\n"
+         "techmap -map +/cmp2lut.v -map +/cmp2lcu.v -D LUT_WIDTH=6\nalumacc\nopt\nmemory "
+         "-nomap\nopt_clean\n" +
+         synthesis + "map_memory:map_luts\nopt_expr -mux_undef -noclkinv\n" +
+         Abc("abc -luts 2:2,3,6:5,10,20", "strash;dc2;strash;if", large) +
+         "clean\ntechmap -map +/xilinx/ff_map.v\nxilinx_srl -fixed -minlen 3\n"
+         "techmap -map +/xilinx/lut_map.v -map +/xilinx/cells_map.v -D LUT_WIDTH=6\nxilinx_dffopt\n"
+         "opt_lut_ins -tech xilinx\n" +
+         synthesis + "finalize:edif\n";
+}
+
 }  // namespace
 
 std::string ReadCommands(const std::vector<std::string>& files) {
@@ -87,39 +104,12 @@ std::string FpgaCells(const std::string& file) {
       file);
 }
 
-namespace {
-
-// Returns the commands of synth_xilinx without `share` and with the ABC commands above. `top`: the
-// options of the top module.
-std::string FpgaSteps(const FpgaMapping& mapping, bool large, const std::string& top) {
-  const std::string synthesis =
-      fmt::format("synth_xilinx -family {} -flatten {} -run ", mapping.family, top);
-  return synthesis +
-         "prepare:coarse\n"
-         "techmap -map +/cmp2lut.v -map +/cmp2lcu.v -D LUT_WIDTH=6\nalumacc\nopt\nmemory "
-         "-nomap\nopt_clean\n" +
-         synthesis + "map_memory:map_luts\nopt_expr -mux_undef -noclkinv\n" +
-         Abc("abc -luts 2:2,3,6:5,10,20", "strash;dc2;strash;if", large) +
-         "clean\ntechmap -map +/xilinx/ff_map.v\nxilinx_srl -fixed -minlen 3\n"
-         "techmap -map +/xilinx/lut_map.v -map +/xilinx/cells_map.v -D LUT_WIDTH=6\nxilinx_dffopt\n"
-         "opt_lut_ins -tech xilinx\n" +
-         synthesis + "finalize:edif\n";
-}
-
-constexpr const char* kWithoutPads = "-noiopad -noclkbuf";
-
-}  // namespace
-
 std::string FpgaCommands(const FpgaMapping& mapping, bool large, bool is_top) {
-  return fmt::format("read_rtlil {}\nhierarchy -check -top {}\n", mapping.cells, kPartModule) +
-         FpgaSteps(
-             mapping, large,
-             fmt::format("{}-top {}", is_top ? "" : fmt::format("{} ", kWithoutPads), kPartModule));
+  return FpgaSteps(mapping, large, /*pads=*/is_top, fmt::format(" -top {}", kPartModule));
 }
 
 std::string FpgaCommands(const FpgaMapping& mapping) {
-  return fmt::format("read_rtlil {}\nhierarchy -check\n", mapping.cells) +
-         FpgaSteps(mapping, /*large=*/false, kWithoutPads);
+  return FpgaSteps(mapping, /*large=*/false, /*pads=*/false, "");
 }
 
 std::string ProjectScript(const std::vector<std::string>& files, const std::string& top) {

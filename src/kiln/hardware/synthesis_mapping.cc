@@ -48,7 +48,6 @@ constexpr size_t kPartsOfRun = 16;
 struct MappingRun {
   std::vector<const MappingPart*> parts;
   std::vector<std::string> files;  // without extension, relative to the work folder
-  size_t bytes = 0;                // of the designs
 
   bool is_shared() const { return parts.size() > 1; }
 };
@@ -58,31 +57,35 @@ struct MappingRun {
 std::vector<MappingRun> RunsOf(const std::vector<MappingPart>& parts, const PartsMapping& mapping) {
   std::vector<MappingRun> runs;
   MappingRun shared;
-  const auto end_run = [&runs, &shared] {
+  size_t shared_bytes = 0;  // of its designs
+  const auto end_run = [&] {
     if (!shared.parts.empty()) runs.push_back(std::exchange(shared, {}));
+    shared_bytes = 0;
   };
   for (const MappingPart& part : parts) {
     const size_t bytes = part.design.size();
     if (mapping.shared_commands.empty() || part.large || part.name == mapping.top ||
         mapping.for_speed.contains(part.name) || bytes > kSmallPartBytes) {
-      runs.push_back({.parts = {&part}, .files = {}, .bytes = bytes});
+      runs.push_back({.parts = {&part}, .files = {}});
       continue;
     }
-    if (shared.parts.size() == kPartsOfRun || shared.bytes + bytes > kSharedRunBytes) end_run();
+    if (shared.parts.size() == kPartsOfRun || shared_bytes + bytes > kSharedRunBytes) end_run();
     shared.parts.push_back(&part);
-    shared.bytes += bytes;
+    shared_bytes += bytes;
   }
   end_run();
+  // The mappings of a part for area, for speed and in shared runs have files of their own.
   for (MappingRun& run : runs) {
-    uint64_t hash = StableHash("");
-    for (const MappingPart* part : run.parts) hash = StableHash(part->design, hash);
-    // The mappings of a part for area, for speed and in shared runs have files of their own.
-    for (const MappingPart* part : run.parts) {
-      const std::string suffix = run.is_shared() ? fmt::format(".{:016x}", hash)
-                                 : mapping.for_speed.contains(part->name) ? ".speed"
-                                                                          : "";
-      run.files.push_back(fmt::format("{}/{}{}", kPartsFolder, part->name, suffix));
+    std::string suffix;
+    if (run.is_shared()) {
+      uint64_t hash = StableHash("");
+      for (const MappingPart* part : run.parts) hash = StableHash(part->design, hash);
+      suffix = fmt::format(".{:016x}", hash);
+    } else if (mapping.for_speed.contains(run.parts[0]->name)) {
+      suffix = ".speed";
     }
+    for (const MappingPart* part : run.parts)
+      run.files.push_back(fmt::format("{}/{}{}", kPartsFolder, part->name, suffix));
   }
   return runs;
 }
