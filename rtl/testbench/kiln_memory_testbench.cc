@@ -11,8 +11,8 @@
 // cycles of the first and the last word. Cycle 0 is the first one that CYCLES counts.
 //
 // A machine with ports of its own (KILN_PORTS in design.h) reads the same memory through them. It
-// is started by registers of its own, from address 0x1000 on: by the sample, or by --set. A run
-// starts when the ports have read as far ahead as they can.
+// is started by registers of its own, from KILN_MACHINE_REGISTERS on: by the sample, or by --set.
+// A run starts when the ports have read as far ahead as they can.
 //
 // With --serve it is a session (kiln_simulate_session.h) whose runs take the same words.
 //
@@ -78,7 +78,6 @@ struct MachineBus {
   SData &control_awaddr, &control_araddr;
   IData &control_wdata, &control_rdata;
 };
-constexpr uint32_t kMachineRegisters = 0x1000;
 #endif
 
 // Words that entered a channel of the machine, and when the first and the last one did.
@@ -112,20 +111,20 @@ class Bench {
   kiln::testbench::AxiMemory& memory() { return memory_; }
   bool WriteRegister(uint32_t address, uint32_t data) {
 #ifdef KILN_PORTS
-    if (address >= kMachineRegisters) {
+    if (address >= KILN_MACHINE_REGISTERS) {
       MachineBus machine(top_);
       return kiln::testbench::AxiLiteWrite(
-          machine, address - kMachineRegisters, data, [&] { Settle(); }, [&] { Edge(); });
+          machine, address - KILN_MACHINE_REGISTERS, data, [&] { Settle(); }, [&] { Edge(); });
     }
 #endif
     return kiln::testbench::AxiLiteWrite(top_, address, data, [&] { Settle(); }, [&] { Edge(); });
   }
   uint32_t ReadRegister(uint32_t address, bool* error = nullptr) {
 #ifdef KILN_PORTS
-    if (address >= kMachineRegisters) {
+    if (address >= KILN_MACHINE_REGISTERS) {
       MachineBus machine(top_);
       return kiln::testbench::AxiLiteRead(
-          machine, address - kMachineRegisters, [&] { Settle(); }, [&] { Edge(); }, error);
+          machine, address - KILN_MACHINE_REGISTERS, [&] { Settle(); }, [&] { Edge(); }, error);
     }
 #endif
     return kiln::testbench::AxiLiteRead(top_, address, [&] { Settle(); }, [&] { Edge(); }, error);

@@ -63,9 +63,13 @@ SocStreams StreamsOf(const RtlProject& machine, int split) {
     if (valid == nullptr) {
       const BusKind kind = BusKindOf(bus);
       KILN_CHECK(kind == BusKind::kAxiLite || kind == BusKind::kAxiRead);
-      (kind == BusKind::kAxiLite ? streams.slaves : streams.ports).push_back(bus);
+      if (kind == BusKind::kAxiLite) {
+        streams.slaves.push_back(bus);
+        continue;
+      }
+      Bus& port = streams.ports.emplace_back(bus);
       for (const AxiAttribute& attribute : AttributesOf(bus))
-        std::erase_if(streams.ports.back().signals,
+        std::erase_if(port.signals,
                       [&](const Signal& signal) { return signal.name == attribute.signal.name; });
       continue;
     }
@@ -257,12 +261,11 @@ DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
   std::string first;
   if (!constants.bases.empty()) {
     first = fmt::format(
-        "0. After a reset, load `{}` into memory, at any address that is a multiple of 4096. Over\n"
-        "   `machine`, whose registers `driver/` expects 4096 bytes above those of `control`, "
-        "write "
+        "0. After a reset, load `{}` into memory, at any address that is a multiple of {}. Over\n"
+        "   `machine`, whose registers `driver/` expects {} bytes above those of `control`, write "
         "the\n   addresses of its parts, low and high words, and then 1 to register 0x{:03x}:\n\n"
         "   | register of `machine` | offset in `{}` |\n   |---|---|\n",
-        constants.file, constants.start, constants.file);
+        constants.file, kStreamAlignment, kMachineRegisters, constants.start, constants.file);
     for (const PortConstants::Base& base : constants.bases)
       first += fmt::format("   | 0x{:03x}, 0x{:03x} | {} |\n", base.address, base.address + 4,
                            base.offset);
@@ -430,24 +433,29 @@ void AddSoc(const StreamSample& sample, int split, RtlProject* project, bool obs
   std::string ports;
   for (const Bus& port : streams.ports)
     ports += fmt::format(" PORT({}, {})", port.name, FindSignal(port, "rdata")->bits / 8);
-  const std::string masters =
-      ports.empty() ? "" : fmt::format("#define KILN_PORTS(PORT){}\n", ports);
+  std::string masters;
+  if (!ports.empty()) {
+    masters = fmt::format("#define KILN_PORTS(PORT){}\n#define KILN_MACHINE_REGISTERS {:#x}\n",
+                          ports, kMachineRegisters);
+  }
   soc.others.emplace_back(
       "design.h",
-      fmt::format("// Of the machine behind memory, for the testbench: its port, the widest beat "
-                  "of its streams,\n// the registers of a run (address, words), its counters "
-                  "(name, address), the inputs\n// of the machine's own registers, what it "
-                  "shows of its channels, and its own ports (name,\n// bytes of a beat).\n"
-                  "#include <cstdint>\n\n{}"
-                  "namespace kiln_design {{\n\nconstexpr unsigned kPortBytes = {}, "
-                  "kMostBeatBytes = {};\n"
-                  "constexpr struct {{\n  uint32_t address, words;\n}} kProgram[] = {{\n    {}}};\n"
-                  "constexpr struct {{\n  const char* name;\n  uint32_t address;\n}} kCounters[] = "
-                  "{{\n    {}}};\n"
-                  "template <typename Top>\nvoid IdleMachine(Top& top) {{\n  (void)top;\n{}}}\n{}"
-                  "\n}}  // namespace kiln_design\n",
-                  masters, kSocPortBytes, most_bytes, fmt::join(addresses, ",\n    "),
-                  fmt::join(counters, ",\n    "), idle, watched));
+      fmt::format(
+          "// Of the machine behind memory, for the testbench: its port, the widest beat "
+          "of its streams,\n// the registers of a run (address, words), its counters "
+          "(name, address), the inputs\n// of the machine's own registers, what it "
+          "shows of its channels, its own ports (name,\n// bytes of a beat), and the address "
+          "from which on the driver reaches its own registers.\n"
+          "#include <cstdint>\n\n{}"
+          "namespace kiln_design {{\n\nconstexpr unsigned kPortBytes = {}, "
+          "kMostBeatBytes = {};\n"
+          "constexpr struct {{\n  uint32_t address, words;\n}} kProgram[] = {{\n    {}}};\n"
+          "constexpr struct {{\n  const char* name;\n  uint32_t address;\n}} kCounters[] = "
+          "{{\n    {}}};\n"
+          "template <typename Top>\nvoid IdleMachine(Top& top) {{\n  (void)top;\n{}}}\n{}"
+          "\n}}  // namespace kiln_design\n",
+          masters, kSocPortBytes, most_bytes, fmt::join(addresses, ",\n    "),
+          fmt::join(counters, ",\n    "), idle, watched));
   const SampleLayout layout = LayOut(sample, streams, constants);
   SampleRun run;
   if (!sample.run.empty()) run = InMemory(sample.run, layout, constants);

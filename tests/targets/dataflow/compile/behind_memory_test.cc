@@ -117,7 +117,7 @@ TEST(DataflowBehindMemory, PassesAddUp) {
 }
 
 // A slow memory takes its time for the words of both segments, which are read and stored in parts
-// of 64 bytes; a fast one is no limit.
+// of 64 bytes. A fast memory delays neither segment.
 TEST(DataflowBehindMemory, SegmentsOfADeviceShareIt) {
   const auto program = Compiled(kHostBetween, Device(40));
   const auto& segments = OwnOf(*program).segments();

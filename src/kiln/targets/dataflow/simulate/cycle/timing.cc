@@ -63,7 +63,7 @@ class TimingSimulation final : public Schedule {
   void Wake(int actor, int64_t when) override {
     // Behind memory, sources and sinks act in each cycle in which a beat passes, and in no other,
     // and streams of weights in each cycle.
-    if (bus_ != nullptr && IsEnd(actor)) return;
+    if (bus_ != nullptr && MeetsMemory(actor)) return;
     int64_t& wake = wakes_[static_cast<size_t>(actor)];
     if (when >= wake) return;
     wake = when;
@@ -101,8 +101,8 @@ class TimingSimulation final : public Schedule {
     quiet_ = 0;
     memory_.emplace(bus_, static_cast<uint64_t>(now), places_, sources_.size());
   }
-  // Returns whether the run behind memory goes on. A run that has stopped does not: Finish says
-  // what waits.
+  // Returns whether the run behind memory has something to do. It has nothing to do after
+  // kMostQuietCycles in which nothing moves; Finish then names the stage that waits.
   bool busy() const { return (memory_->busy() || !queue_.empty()) && quiet_ <= kMostQuietCycles; }
   // Simulates cycle `now` behind memory, with its events.
   Status Step(int64_t now) {
@@ -153,7 +153,8 @@ class TimingSimulation final : public Schedule {
     return OkStatus();
   }
 
-  bool IsEnd(int actor) const {
+  // Returns whether an actor passes words from or to the memory.
+  bool MeetsMemory(int actor) const {
     const StageKind kind = pipeline_.stages[static_cast<size_t>(actor)].kind;
     return kind == StageKind::kSource || kind == StageKind::kSink ||
            kind == StageKind::kWeightStream;
@@ -241,10 +242,6 @@ class TimingSimulation final : public Schedule {
   int64_t events_ = 0;
   int64_t quiet_ = 0;  // cycles in which nothing moves
 };
-
-}  // namespace
-
-namespace {
 
 using TimedMachines = std::vector<std::unique_ptr<TimingSimulation>>;
 
