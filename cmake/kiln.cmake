@@ -60,7 +60,7 @@ endfunction()
 # kiln_precompile(TARGET OWNER): TARGET's sources begin with the precompiled headers of OWNER, which
 # must have the same flags. Only headers of other libraries are precompiled, so that no change in
 # Kiln recompiles everything. Files that forget an include are noticed by the presets without them
-# (KILN_PRECOMPILE), the linter's among these.
+# (KILN_PRECOMPILE, KILN_UNITY), which tools/check_deep builds.
 function(kiln_precompile target owner)
   if(NOT KILN_PRECOMPILE)
     return()
@@ -76,7 +76,7 @@ function(kiln_precompile target owner)
   endif()
 endfunction()
 
-# kiln_unity(TARGET SOURCES...): joins sources that lie in one folder, at most eight each, into one
+# kiln_unity(TARGET SOURCES...): joins sources that lie in one folder, at most sixteen each, into one
 # translation unit, which compiles a third as long as its files do one by one. Names in anonymous
 # namespaces must therefore differ within a folder. Files with compiler options of their own stay
 # separate.
@@ -95,7 +95,7 @@ function(kiln_unity target)
     string(MAKE_C_IDENTIFIER ${folder} folder)
     list(APPEND in_${folder} ${source})
     list(LENGTH in_${folder} count)
-    math(EXPR part "(${count} - 1) / 8")
+    math(EXPR part "(${count} - 1) / 16")
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${part})
   endforeach()
 endfunction()

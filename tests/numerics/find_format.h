@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
+#include <string_view>
 #include <utility>
 
 #include "kiln/numerics/format.h"
@@ -12,7 +12,7 @@
 namespace kiln {
 
 // Returns the format of this name, which must exist.
-inline Format Find(const std::string& name) {
+inline Format Find(std::string_view name) {
   StatusOr<Format> format = FindFormat(name);
   EXPECT_TRUE(format.ok()) << name;
   return std::move(format).value();

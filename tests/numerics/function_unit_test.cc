@@ -13,6 +13,7 @@
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/function_fit.h"
 #include "kiln/numerics/spline_fit.h"
+#include "tests/numerics/find_format.h"
 
 namespace kiln {
 namespace {
@@ -21,13 +22,12 @@ using F = NonlinearFunction;
 
 constexpr std::string_view kVectorFormats[] = {"bf16", "fp16"};
 
-Format FormatOf(std::string_view name) { return *FindFormat(name); }
 F FunctionOf(int number) { return static_cast<F>(number); }
 double ExactValue(F function, float x) { return NonlinearTarget(function, static_cast<double>(x)); }
 
 // The finite numbers of a format that are zero or normal in fp32, in ascending order.
 std::vector<float> NumbersOf(std::string_view name) {
-  const Format format = FormatOf(name);
+  const Format format = Find(name);
   std::vector<float> numbers;
   for (uint32_t code = 0; code < 1u << format.bits; ++code) {
     const float x = DecodeFloat(format, code);
@@ -61,7 +61,7 @@ TEST(FunctionUnit, RowsAreNearTheirFunctions) {
 // Every number of the format, and no looser statement than there must be.
 TEST(FunctionUnit, StatedErrorsAreTheLargest) {
   for (std::string_view name : kVectorFormats) {
-    const Format format = FormatOf(name);
+    const Format format = Find(name);
     const std::vector<float> numbers = NumbersOf(name);
     for (int f = 0; f < kNonlinearFunctions; ++f) {
       NonlinearError worst;

@@ -11,6 +11,7 @@
 
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/spline_fit.h"
+#include "tests/numerics/find_format.h"
 #include "kiln/support/cpu.h"
 #include "kiln/support/random.h"
 
@@ -19,11 +20,10 @@ namespace {
 
 using F = NonlinearFunction;
 
-constexpr std::string_view kVectorFormats[] = {"fp32", "bf16", "fp16"};
+constexpr std::string_view kSplineFormats[] = {"fp32", "bf16", "fp16"};
 
-Format FormatOf(std::string_view name) { return *FindFormat(name); }
 const SplineTables& TablesOf(std::string_view format) {
-  return **SplineTablesFor(FormatOf(format));
+  return **SplineTablesFor(Find(format));
 }
 // As a vector unit of the format delivers it.
 float RoundTo(const Format& format, float x) { return DecodeFloat(format, EncodeFloat(format, x)); }
@@ -39,10 +39,10 @@ void ExpectEqual(const Spline& a, const Spline& b) {
 }
 
 TEST(Nonlinear, TablesAreWhatTheFitGives) {
-  for (std::string_view name : kVectorFormats) {
+  for (std::string_view name : kSplineFormats) {
     for (int i = 0; i < kSplines; ++i) {
       const auto id = static_cast<SplineId>(i);
-      ExpectEqual(TablesOf(name)[id], FitSpline(id, FormatOf(name), kSplineSegments));
+      ExpectEqual(TablesOf(name)[id], FitSpline(id, Find(name), kSplineSegments));
     }
   }
   EXPECT_EQ(&TablesOf("fp32"), &DefaultSplineTables());
@@ -51,7 +51,7 @@ TEST(Nonlinear, TablesAreWhatTheFitGives) {
 TEST(Nonlinear, KnotsAndCoefficientsAreNumbersOfTheFormat) {
   for (std::string_view name : {"bf16", "fp16", "tf32", "e5m3"}) {
     for (int segments : {1, 4, 7, 8}) {
-      const Format format = FormatOf(name);
+      const Format format = Find(name);
       const SplineTables& tables = **SplineTablesFor(format, segments);
       EXPECT_EQ(tables.segments, segments);
       EXPECT_EQ(&tables, *SplineTablesFor(format, segments)) << "fitted twice";
@@ -69,7 +69,7 @@ TEST(Nonlinear, KnotsAndCoefficientsAreNumbersOfTheFormat) {
 }
 
 TEST(Nonlinear, MoreSegmentsLeaveLessError) {
-  const Format fp32 = FormatOf("fp32");
+  const Format fp32 = Find("fp32");
   for (NonlinearFunction function :
        {F::kExp, F::kSigmoid, F::kTanh, F::kGelu, F::kErf, F::kSoftplus, F::kSilu}) {
     double previous = std::numeric_limits<double>::infinity();
@@ -89,11 +89,11 @@ TEST(Nonlinear, MoreSegmentsLeaveLessError) {
 }
 
 TEST(Nonlinear, OtherFormatsAreRefused) {
-  EXPECT_FALSE(SplineTablesFor(FormatOf("int8")).ok());
-  EXPECT_FALSE(SplineTablesFor(FormatOf("posit16_1")).ok());
-  EXPECT_FALSE(SplineTablesFor(FormatOf("e8m0")).ok());
-  EXPECT_FALSE(SplineTablesFor(FormatOf("bf16"), 0).ok());
-  EXPECT_FALSE(SplineTablesFor(FormatOf("bf16"), 9).ok());
+  EXPECT_FALSE(SplineTablesFor(Find("int8")).ok());
+  EXPECT_FALSE(SplineTablesFor(Find("posit16_1")).ok());
+  EXPECT_FALSE(SplineTablesFor(Find("e8m0")).ok());
+  EXPECT_FALSE(SplineTablesFor(Find("bf16"), 0).ok());
+  EXPECT_FALSE(SplineTablesFor(Find("bf16"), 9).ok());
 }
 
 // Largest errors over the arguments that `next` gives until it is done.
@@ -121,7 +121,7 @@ NonlinearError Measure(F function, const Format& format, Next next) {
 // Every one of the 65,536 arguments, and not a looser statement than there must be.
 TEST(Nonlinear, StatedErrorsOf16BitFormatsAreTheLargest) {
   for (std::string_view name : {"bf16", "fp16"}) {
-    const Format format = FormatOf(name);
+    const Format format = Find(name);
     for (int f = 0; f < kNonlinearFunctions; ++f) {
       const F function = static_cast<F>(f);
       uint32_t code = 0;
@@ -144,7 +144,7 @@ TEST(Nonlinear, StatedErrorsOf16BitFormatsAreTheLargest) {
 // A sample of fp32: a dense sweep of where the curves bend, every exponent, and where the stated
 // errors were found.
 TEST(Nonlinear, StatedErrorsOfFp32HoldAndAreReached) {
-  const Format fp32 = FormatOf("fp32");
+  const Format fp32 = Find("fp32");
   for (int f = 0; f < kNonlinearFunctions; ++f) {
     const F function = static_cast<F>(f);
     const NonlinearError* stated = StatedError(function, "fp32");
@@ -240,7 +240,7 @@ TEST(Nonlinear, VectorsGiveTheBitsOfScalars) {
     values[i] = i % 3 == 0 ? std::bit_cast<float>(static_cast<uint32_t>(random()))
                            : static_cast<float>(random.Uniform(-12, 12));
   }
-  const SplineTables& tables = **SplineTablesFor(FormatOf("bf16"), 8);
+  const SplineTables& tables = **SplineTablesFor(Find("bf16"), 8);
   for (CpuLevel level : kCpuLevels) {
     LimitCpuLevel(level);
     for (int f = 0; f < kNonlinearFunctions; ++f) {

@@ -20,34 +20,34 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string ErrorOf(std::string_view text) { return MessageOf(ParseJson(text, "x.json").status()); }
+std::string JsonErrorOf(std::string_view text) { return MessageOf(ParseJson(text, "x.json").status()); }
 
 TEST(Json, SyntaxErrorsHaveLineAndColumn) {
-  EXPECT_EQ(ErrorOf("{\"a\": [1,\n  2,\n  add]}"),
+  EXPECT_EQ(JsonErrorOf("{\"a\": [1,\n  2,\n  add]}"),
             "x.json: line 3, column 3: is no JSON: syntax error while parsing value - invalid "
             "literal");
-  EXPECT_EQ(ErrorOf("[1 2]"),
+  EXPECT_EQ(JsonErrorOf("[1 2]"),
             "x.json: line 1, column 4: is no JSON: syntax error while parsing array - unexpected "
             "number literal; use ']'");
-  EXPECT_THAT(ErrorOf(""), HasSubstr("x.json: line 1, column 1: is no JSON"));
-  EXPECT_THAT(ErrorOf("{"), HasSubstr("x.json: line 1, column 2: is no JSON"));
-  EXPECT_THAT(ErrorOf("\n\n"), HasSubstr("x.json: line 3, column 1: is no JSON"));
-  EXPECT_THAT(ErrorOf("{} x"), HasSubstr("x.json: line 1, column 4: is no JSON"));
+  EXPECT_THAT(JsonErrorOf(""), HasSubstr("x.json: line 1, column 1: is no JSON"));
+  EXPECT_THAT(JsonErrorOf("{"), HasSubstr("x.json: line 1, column 2: is no JSON"));
+  EXPECT_THAT(JsonErrorOf("\n\n"), HasSubstr("x.json: line 3, column 1: is no JSON"));
+  EXPECT_THAT(JsonErrorOf("{} x"), HasSubstr("x.json: line 1, column 4: is no JSON"));
 }
 
 TEST(Json, NumbersBeyondBinary64AreErrors) {
-  EXPECT_EQ(ErrorOf("[1e999]"),
+  EXPECT_EQ(JsonErrorOf("[1e999]"),
             "x.json: holds a number that binary64 cannot; numbers below 1.8e308");
-  EXPECT_EQ(ErrorOf("{\"a\": -1e400}"),
+  EXPECT_EQ(JsonErrorOf("{\"a\": -1e400}"),
             "x.json: holds a number that binary64 cannot; numbers below 1.8e308");
-  EXPECT_EQ(ErrorOf("[1e308, 1e-999, 123456789012345678901234567890]"), "");
+  EXPECT_EQ(JsonErrorOf("[1e308, 1e-999, 123456789012345678901234567890]"), "");
 }
 
 // Text of a file does not reach the message, even if it looks like a part of one.
 TEST(Json, SyntaxErrorsQuoteNoText) {
   for (const char* text :
        {"[\"'; expected a pony", "[x'; expected pony", "['; expected ']', pony"}) {
-    EXPECT_EQ(ErrorOf(text).find("pony"), std::string::npos) << ErrorOf(text);
+    EXPECT_EQ(JsonErrorOf(text).find("pony"), std::string::npos) << JsonErrorOf(text);
   }
 }
 
@@ -56,8 +56,8 @@ TEST(Json, SyntaxErrorsQuoteNoBytes) {
   for (int byte = 0; byte < 256; ++byte) {
     const std::string letter(1, static_cast<char>(byte));
     const std::string text = "[\"" + letter + "'; expected " + letter;
-    for (const char c : ErrorOf(text)) {
-      EXPECT_TRUE(c >= ' ' && c <= '~') << byte << ": " << ErrorOf(text);
+    for (const char c : JsonErrorOf(text)) {
+      EXPECT_TRUE(c >= ' ' && c <= '~') << byte << ": " << JsonErrorOf(text);
     }
   }
 }

@@ -88,7 +88,7 @@ constexpr char kLayerLegend[] =
     "it loses.";
 
 // The picture: a row for each value, and a mark for each of its figures.
-constexpr double kLayerWidth = 1072, kNames = 350, kRow = 18, kTop = 26;
+constexpr double kLayerWidth = 1072, kNames = 350, kRow = 18, kTopOfLayers = 26;
 
 // Maps decibels to the abscissa; figures outside are drawn at the ends.
 struct DecibelAxis {
@@ -143,7 +143,7 @@ std::string LayerPicture(const LayerErrors& errors) {
   if (!axis.has_value()) return "";
   size_t rows = 0;
   for (const LayerError& layer : errors.layers) rows += layer.values.size();
-  const double bottom = kTop + kRow * static_cast<double>(rows);
+  const double bottom = kTopOfLayers + kRow * static_cast<double>(rows);
   std::string out =
       fmt::format(R"(<svg viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img">)", kLayerWidth,
                   bottom + 6);
@@ -153,9 +153,9 @@ std::string LayerPicture(const LayerErrors& errors) {
     out += fmt::format(
         R"(<line class="axis" x1="{0:.1f}" x2="{0:.1f}" y1="{1}" y2="{2}"/>)"
         R"(<text class="faint" x="{0:.1f}" y="14" text-anchor="middle">{3:g} dB</text>)",
-        x, kTop - 6, bottom, mark);
+        x, kTopOfLayers - 6, bottom, mark);
   }
-  double y = kTop + kRow / 2;
+  double y = kTopOfLayers + kRow / 2;
   for (const LayerError& layer : errors.layers) {
     for (const ValueError& value : layer.values) {
       const bool first = &value == &layer.values.front();

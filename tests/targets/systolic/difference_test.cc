@@ -9,7 +9,7 @@ namespace {
 
 // A level that finishes instruction i in cycle ends[i] and then has written `writes[i]` to byte
 // places[i].
-struct Level {
+struct RunLevel {
   std::vector<int64_t> ends;
   std::vector<size_t> places;
   std::vector<uint8_t> writes;
@@ -28,8 +28,8 @@ struct Level {
   }
 };
 
-Level Example(size_t instructions) {
-  Level level;
+RunLevel Example(size_t instructions) {
+  RunLevel level;
   for (size_t i = 0; i < instructions; ++i) {
     level.ends.push_back(static_cast<int64_t>(100 * (i + 1)));
     level.places.push_back(i % 8);
@@ -38,7 +38,7 @@ Level Example(size_t instructions) {
   return level;
 }
 
-StatusOr<std::optional<LevelDifference>> Compare(Level& expected, Level& actual, bool timed) {
+StatusOr<std::optional<LevelDifference>> Compare(RunLevel& expected, RunLevel& actual, bool timed) {
   const size_t count = expected.places.size();
   const std::vector<uint8_t> a = expected.MemoryAfter(count), b = actual.MemoryAfter(count);
   return FindLevelDifference(
@@ -52,7 +52,7 @@ StatusOr<std::optional<LevelDifference>> Compare(Level& expected, Level& actual,
 }
 
 // The instruction around which the levels differ.
-std::optional<size_t> Find(Level expected, Level actual, bool timed = true) {
+std::optional<size_t> Find(RunLevel expected, RunLevel actual, bool timed = true) {
   const auto found = Compare(expected, actual, timed);
   EXPECT_TRUE(found.ok()) << found.status();
   if (!found->has_value()) return std::nullopt;
@@ -66,7 +66,7 @@ TEST(FindLevelDifference, NoneInEqualRuns) {
 TEST(FindLevelDifference, FindsWrongBitsWhereverTheyAre) {
   for (size_t count = 1; count <= 8; ++count) {
     for (size_t wrong = 0; wrong < count; ++wrong) {
-      Level actual = Example(count);
+      RunLevel actual = Example(count);
       actual.writes[wrong] ^= 0x40;
       EXPECT_EQ(Find(Example(count), actual), wrong) << "of " << count;
       EXPECT_EQ(Find(Example(count), actual, /*timed=*/false), wrong) << "of " << count;
@@ -75,21 +75,21 @@ TEST(FindLevelDifference, FindsWrongBitsWhereverTheyAre) {
 }
 
 TEST(FindLevelDifference, TakesFewReplays) {
-  Level expected = Example(1000), actual = Example(1000);
+  RunLevel expected = Example(1000), actual = Example(1000);
   actual.writes[997] ^= 1;  // the last but two, of a place that nothing overwrites
   ASSERT_TRUE(Compare(expected, actual, true).ok());
   EXPECT_LE(actual.replays, 10);
 }
 
 TEST(FindLevelDifference, CyclesCountWhereTheyAreCompared) {
-  Level actual = Example(6);
+  RunLevel actual = Example(6);
   actual.ends[3] += 1;
   EXPECT_EQ(Find(Example(6), actual), 3u);
   EXPECT_EQ(Find(Example(6), actual, /*timed=*/false), std::nullopt);
 }
 
 TEST(FindLevelDifference, TheFirstOfBothIsTaken) {
-  Level actual = Example(6);
+  RunLevel actual = Example(6);
   actual.ends[4] += 1;
   actual.writes[1] ^= 1;
   EXPECT_EQ(Find(Example(6), actual), 1u);
@@ -102,7 +102,7 @@ TEST(FindLevelDifference, TheFirstOfBothIsTaken) {
 // A machine that finishes fewer instructions than it was given differs in the first that it has
 // not.
 TEST(FindLevelDifference, MissingEnds) {
-  Level actual = Example(4);
+  RunLevel actual = Example(4);
   actual.ends.pop_back();
   EXPECT_EQ(Find(Example(4), actual), 3u);
 }
@@ -111,7 +111,7 @@ TEST(FindLevelDifference, ErrorsOfAReplayAreHandedOn) {
   const PrefixReplay fails = [](size_t) -> StatusOr<std::vector<uint8_t>> {
     return absl::InternalError("stopped");
   };
-  Level expected = Example(4);
+  RunLevel expected = Example(4);
   EXPECT_FALSE(FirstWrongInstruction(4, expected.Replay(), fails).ok());
   const std::vector<uint8_t> one = {1}, two = {2};
   EXPECT_FALSE(

@@ -55,7 +55,7 @@ Config AnyConfig(Random& random) {
   return config;
 }
 
-std::vector<Instruction> RandomProgram(Random& random, const Config& config, int length) {
+std::vector<Instruction> RandomInstructions(Random& random, const Config& config, int length) {
   std::vector<Instruction> program;
   for (int i = 0; i < length; ++i) {
     const auto opcode = static_cast<Opcode>(1 + random.Below(3));
@@ -71,7 +71,7 @@ TEST(SystolicIsa, RandomInstructionsSurviveTheirBits) {
   for (int round = 0; round < 300; ++round) {
     const Config config = AnyConfig(random);
     const std::vector<Instruction> program =
-        RandomProgram(random, config, static_cast<int>(random.Below(4)));
+        RandomInstructions(random, config, static_cast<int>(random.Below(4)));
     const std::vector<uint8_t> bits = Encode(program, config);
     const auto again = Decode(bits, config);
     ASSERT_TRUE(again.ok()) << again.status();
@@ -91,7 +91,7 @@ TEST(SystolicIsa, TheDecoderSurvivesAnyBytes) {
   int accepted = 0, refused = 0;
   for (int round = 0; round < 3000; ++round) {
     const Config config = AnyConfig(random);
-    std::vector<uint8_t> bits = Encode(RandomProgram(random, config, 1), config);
+    std::vector<uint8_t> bits = Encode(RandomInstructions(random, config, 1), config);
     for (uint64_t flips = 1 + random.Below(4); flips > 0; --flips) {
       bits[random.Below(bits.size())] ^= static_cast<uint8_t>(1u << random.Below(8));
     }

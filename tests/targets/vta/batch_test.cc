@@ -19,7 +19,7 @@ Config WithBatch(int batch) {
 
 // Two convolutions, a residual, a maximum pool, an operator of the host, an average and a dense
 // layer.
-Graph Network() {
+Graph BatchNetwork() {
   Graph graph("network");
   Random random(8);
   const auto weights = [&](const std::string& name, Shape shape) {
@@ -56,7 +56,7 @@ int64_t GemmSteps(const Trace& trace) {
 }
 
 TEST(Batch, RowsAreImages) {
-  const Graph graph = Network();
+  const Graph graph = BatchNetwork();
   const Batch images = RandomImages(graph, 7, 2);
   const Graph prepared = Prepare(graph.Clone(), images, Int8Recipe());
   std::vector<RunResult> one_by_one;
