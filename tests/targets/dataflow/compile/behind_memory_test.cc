@@ -53,7 +53,7 @@ Config Device(int64_t dsp) {
   return config;
 }
 
-std::unique_ptr<Program> Compiled(const char* body, const Config& config) {
+std::unique_ptr<Program> MustCompile(const char* body, const Config& config) {
   auto program = CompileNetwork(GraphOf(body), config, {});
   EXPECT_TRUE(program.ok()) << program.status();
   return *std::move(program);
@@ -92,7 +92,7 @@ int64_t IntervalOf(const DataflowProgram& program, const RtlOptions& rtl) {
 TEST(DataflowBehindMemory, DevicesHaveTheirOwn) {
   Config config = Device(12);
   config.devices = 2;
-  const auto program = Compiled(kTwoLayers, config);
+  const auto program = MustCompile(kTwoLayers, config);
   const auto& segments = OwnOf(*program).segments();
   ASSERT_EQ(segments.size(), 2u);
   ASSERT_NE(segments[0].part, segments[1].part);
@@ -106,7 +106,7 @@ TEST(DataflowBehindMemory, DevicesHaveTheirOwn) {
 TEST(DataflowBehindMemory, PassesAddUp) {
   Config config = Device(12);
   config.passes = 2;
-  const auto program = Compiled(kTwoLayers, config);
+  const auto program = MustCompile(kTwoLayers, config);
   const auto& segments = OwnOf(*program).segments();
   ASSERT_EQ(segments.size(), 2u);
   for (const RtlOptions& rtl : {Dram(1e6, 5, 0), Dram(1.5, 30, 9), Dram(0.3, 10, 40)}) {
@@ -119,7 +119,7 @@ TEST(DataflowBehindMemory, PassesAddUp) {
 // A slow memory takes its time for the words of both segments, which are read and stored in parts
 // of 64 bytes. A fast memory delays neither segment.
 TEST(DataflowBehindMemory, SegmentsOfADeviceShareIt) {
-  const auto program = Compiled(kHostBetween, Device(40));
+  const auto program = MustCompile(kHostBetween, Device(40));
   const auto& segments = OwnOf(*program).segments();
   ASSERT_EQ(segments.size(), 2u);
   ASSERT_EQ(segments[0].part, segments[1].part);
@@ -149,7 +149,7 @@ TEST(DataflowBehindMemory, SegmentsOfADeviceShareIt) {
 TEST(DataflowBehindMemory, CutNetworksHaveTheHardwaresCycles) {
   Config config = Device(12);
   config.devices = 2;
-  const auto program = Compiled(kTwoLayers, config);
+  const auto program = MustCompile(kTwoLayers, config);
   std::vector<float> values(4 * 54);
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7 % 11) - 5;
   const Batch batch{{Tensor::Of(Shape{1, 6, 9, 4}, values)}};
