@@ -262,9 +262,13 @@ TEST_F(EmittedSample, ReadmesNameTheKernelsOfTheHost) {
     Emit(point, kNet);
     const std::string readme = ReadFile(Path("design/README.md")).value_or("");
     EXPECT_THAT(readme, HasSubstr("\n## Kernels of the host\n")) << point;
-    EXPECT_THAT(readme, HasSubstr("\n- `middle` (softmax): after `first`, before `third`.\n"))
+    const bool has_exponential = point == "accelerators/se-4.yaml";  // and no output in fp32
+    EXPECT_EQ(readme.find("\n- `middle` (softmax): after `first`, before `third`.\n") !=
+                  std::string::npos,
+              !has_exponential)
         << point << readme;
-    EXPECT_THAT(readme, HasSubstr("\n- `fourth` (softmax): after `third`, as the last kernel.\n"))
+    EXPECT_THAT(readme, ContainsRegex("\n- `fourth[+a-z]*` .softmax[ +a-z]*.: after `third`, as the "
+                                      "last kernel.\n"))
         << point << readme;
     EXPECT_THAT(readme, testing::Not(HasSubstr("code - -"))) << point;
     CheckColumns(readme);

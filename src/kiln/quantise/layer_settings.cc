@@ -201,7 +201,7 @@ std::vector<std::string> MatchesByPosition(const Graph& graph) {
     LayerRecipe layer;
     layer.match = node.name;
     const auto count = std::count_if(nodes.begin(), nodes.end(), [&](const Selectable& other) {
-      return MatchesName(layer, other);
+      return other.position >= 0 && MatchesName(layer, other);
     });
     matches.push_back(count == 1 ? node.name : "");
   }

@@ -38,8 +38,8 @@ class SettingsOfNodes {
 };
 
 // Returns, for each node that multiplies and accumulates, in the order of positions, the `match` of
-// a `layers` entry that selects only this node: its name. Empty for a node whose name also selects
-// another node.
+// a `layers` entry that selects no other of these nodes: its name. Empty for a node whose name also
+// selects another one.
 std::vector<std::string> MatchesByPosition(const Graph& graph);
 
 }  // namespace kiln
