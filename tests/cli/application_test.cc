@@ -377,6 +377,42 @@ TEST(Application, CompilesIntoJson) {
   EXPECT_THAT(both.err, HasSubstr("with --json - no text is printed"));
 }
 
+// Weights need no images to be quantised; ranges of activations and corrected biases do. A file of
+// quantisers has as many parameters and bytes as the same network with annotations.
+TEST(Application, ExportNeedsImagesOnlyWhereTheyCount) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-export-weights");
+  const auto at = [&](const char* name) { return (folder.path() / name).string(); };
+  const std::string model = "models/demo_fashion_mnist.onnx";
+  const auto size_of = [&](const std::string& file) {
+    const Outcome inspected = Call({"inspect", file, "--json", "-"});
+    EXPECT_EQ(inspected.code, kExitOk) << inspected.err;
+    const auto json = nlohmann::json::parse(inspected.out);
+    return std::pair(json["parameters"].get<int64_t>(), json["parameter_bytes"].get<int64_t>());
+  };
+  for (const char* file : {"weights.kir", "weights.onnx"}) {
+    const Outcome out = Call({"export", model, "-o", at(file), "--quantise", "fp32/int8"});
+    EXPECT_EQ(out.code, kExitOk) << out.err;
+  }
+  ASSERT_EQ(Call({"export", model, "-o", at("fp32.onnx"), "--passes", "standard"}).code, kExitOk);
+  const auto [parameters, bytes] = size_of(at("weights.onnx"));
+  EXPECT_EQ(parameters, size_of(at("fp32.onnx")).first);
+  // ONNX writes out constants of composite operators, in fp32.
+  const auto [annotated, annotated_bytes] = size_of(at("weights.kir"));
+  EXPECT_EQ(bytes - annotated_bytes, 4 * (parameters - annotated));
+  // The images have no effect.
+  const Outcome with =
+      Call({"export", model, "-o", at("images.kir"), "--quantise", "fp32/int8", "--random", "2"});
+  EXPECT_EQ(with.code, kExitOk) << with.err;
+  EXPECT_EQ(*ReadFile(at("images.kir")), *ReadFile(at("weights.kir")));
+  ASSERT_TRUE(
+      WriteFile(at("biases.yaml"), "activations: {type: fp32}\ncorrect_biases: true\n").ok());
+  for (const std::string& recipe : {std::string("int8"), at("biases.yaml")}) {
+    const Outcome out = Call({"export", model, "-o", at("none.kir"), "--quantise", recipe});
+    EXPECT_NE(out.code, kExitOk);
+    EXPECT_THAT(out.err, HasSubstr("no data is named"));
+  }
+}
+
 // What is exported reads back, and counts as much.
 TEST(Application, ExportsBothForms) {
   const auto folder =
@@ -554,6 +590,17 @@ TEST(Application, MixedPrecisionWritesARecipeThatRunTakes) {
   EXPECT_GE(json["curve"].size(), 2u);
   EXPECT_TRUE(json["within_budget"].get<bool>());
   EXPECT_LT(json["curve"][json["chosen"].get<size_t>()]["cost"], json["curve"][0]["cost"]);
+  // The layers by their names, in the JSON and in the recipe.
+  const std::string written = ReadFile(recipe).value_or("");
+  EXPECT_THAT(written, testing::Not(HasSubstr("position:")));
+  bool stem = false;
+  for (const auto& layer : json["layers"]) {
+    const auto name = layer["layer"].get<std::string>();
+    const bool is_changed = written.find("match: \"" + name + "\"") != std::string::npos;
+    EXPECT_EQ(layer["format"].get<std::string>(), is_changed ? "int4" : "int8") << name;
+    stem = stem || name.find("/stem/stem.0/Conv") != std::string::npos;
+  }
+  EXPECT_TRUE(stem);
   const Outcome run =
       Call({"run", "models/demo_fashion_mnist.onnx", "--on", "systolic-int8-8x8", "--quantise",
             recipe, "--data", data, "--labels", labels, "--no-host", "--cycle-limit", "0"});

@@ -361,6 +361,8 @@ TEST_F(DataflowCommands, EmitsAFolderForEachSegment) {
                                   "2. Compute `middle` on the host.\n"
                                   "3. `segment1`: send `2`, and take `3`.\n"));
     EXPECT_THAT(readme, HasSubstr("\n## Figures\n"));
+    EXPECT_THAT(ReadFile(Path("design/segment0/README.md")).value_or(""),
+                testing::Not(HasSubstr("## Kernels of the host")));
     for (const char* file : {"segment0/README.md", "segment1/README.md", "segment1/design.core",
                              "segment1/sample/steps.txt", "kernels.txt"}) {
       EXPECT_TRUE(std::filesystem::exists(Path("design") + "/" + file)) << file;

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -239,6 +240,64 @@ TEST_F(EmittedSample, DataflowRunsByItsDriver) {
 TEST_F(EmittedSample, DataflowOfTwoInputsRunsByItsDriver) {
   Emit("accelerators/dataflow-small.yaml", kTwoInputs);
   CheckSoc({"in0", "in1"}, {"out0", "out1"});
+}
+
+// The README names the kernels of the host with their neighbours, the register map and the meaning
+// of codes. Its lines are full: no line break where the next word would fit.
+TEST_F(EmittedSample, ReadmesNameTheKernelsOfTheHost) {
+  constexpr char kNet[] = R"(graph "small" {
+  input %image : f32[1x2x4x4]
+  const %w : f32[2x2x1x1] = [1, -2, 3, 4]
+  %a = conv %image, %w {kernel_shape=[1, 1]} "first" : f32[1x2x4x4]
+  %b = softmax %a {axis=1} "middle" : f32[1x2x4x4]
+  %c = conv %b, %w {kernel_shape=[1, 1]} "third" : f32[1x2x4x4]
+  %d = softmax %c {axis=1} "fourth" : f32[1x2x4x4]
+  output %d
+}
+)";
+  for (const std::string& point :
+       {Path("tiny.yaml"), std::string("tests/targets/conformance/vta-tiny.yaml"),
+        std::string("accelerators/binary-small.yaml"), std::string("accelerators/se-4.yaml")}) {
+    fs::remove_all(Path("design"));
+    Emit(point, kNet);
+    const std::string readme = ReadFile(Path("design/README.md")).value_or("");
+    EXPECT_THAT(readme, HasSubstr("\n## Kernels of the host\n")) << point;
+    const bool has_exponential = point == "accelerators/se-4.yaml";  // and no output in fp32
+    EXPECT_EQ(readme.find("\n- `middle` (softmax): after `first`, before `third`.\n") !=
+                  std::string::npos,
+              !has_exponential)
+        << point << readme;
+    EXPECT_THAT(readme, ContainsRegex("\n- `fourth[+a-z]*` .softmax[ +a-z]*.: after `third`, as the "
+                                      "last kernel.\n"))
+        << point << readme;
+    EXPECT_THAT(readme, testing::Not(HasSubstr("code - -"))) << point;
+    CheckColumns(readme);
+    const bool has_registers = fs::exists(Path("design/driver/kiln_registers.h"));
+    EXPECT_EQ(readme.find("`driver/kiln_registers.h` is the register map") != std::string::npos,
+              has_registers)
+        << point;
+    EXPECT_EQ(readme.find("make -C driver bare REGISTERS=") != std::string::npos, has_registers);
+    // Text of one paragraph fills its lines.
+    std::istringstream lines(readme);
+    bool fenced = false;
+    std::string before;
+    for (std::string line; std::getline(lines, line); before = line) {
+      if (line.starts_with("```")) fenced = !fenced;
+      if (fenced || before.empty() || line.empty() || line[0] == '|' || line[0] == '-' ||
+          line[0] == '`' || line[0] == '#' || std::isdigit(static_cast<unsigned char>(line[0])) ||
+          before[0] == '|' || before.starts_with("```")) {
+        continue;
+      }
+      const size_t begin = line.find_first_not_of(' ');
+      const std::string word = line.substr(begin, line.find(' ', begin) - begin);
+      EXPECT_GT(Width(before) + 1 + Width(word), 100u) << before << '\n' << line;
+    }
+  }
+  // A network without them has no such section.
+  fs::remove_all(Path("design"));
+  Emit(Path("tiny.yaml"), kRectified);
+  EXPECT_THAT(ReadFile(Path("design/README.md")).value_or(""),
+              testing::Not(HasSubstr("Kernels of the host")));
 }
 
 // A layer whose weights do not fit in the device's block RAM reads them through a port.

@@ -132,6 +132,53 @@ TEST(Accuracy, WithoutTheHostAFormatThatNeedsItIsAFault) {
   EXPECT_THAT(table->AllNotes(), Not(Contains(HasSubstr("on the host"))));
 }
 
+// A recipe whose layers have other formats than the rest of the network. The variant for int4 takes
+// no int8, the design point takes both: the result is that of `kiln run`, and a note says so.
+TEST(Accuracy, ARecipeOfLayersInSeveralFormatsRunsAsInRun) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / fmt::format("kiln-layers-{}.yaml", getpid());
+  ASSERT_TRUE(WriteFile(path,
+                        "activations: {format: int4}\nweights: {format: int4}\nlayers:\n"
+                        "  - {position: first, inputs: {format: int8}, "
+                        "weights: {format: int8}}\n")
+                  .ok());
+  const AccuracyOptions options = DemoOn({"int4", path.string()});
+  const auto table = MeasureAccuracy(options);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->rows[1].machine, "systolic-int8-8x8 as int4 x int4");
+  EXPECT_EQ(table->rows[2].machine, "systolic-int8-8x8");
+  EXPECT_EQ(table->rows[2].host_share, 0);
+  EXPECT_THAT(table->AllNotes(), Contains(AllOf(StartsWith(path.string() + ": runs on "),
+                                                HasSubstr("systolic-int8-8x8 itself"))));
+  FlowOptions flow = options.flow;
+  flow.evaluate.cycle_limit = 0;
+  flow.recipe = path.string();
+  const auto report = RunFlow(flow);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(HostShare(*report), 0);
+  EXPECT_EQ(table->rows[2].output_sqnr_db(), report->output_sqnr_db());
+  std::filesystem::remove(path);
+}
+
+// A family without variants runs the formats that its design point takes; others name these.
+TEST(Accuracy, ADesignPointWithFixedFormatsRunsItsOwn) {
+  AccuracyOptions options = DemoOn({"int8", "bf16"});
+  options.flow.accelerator = "se-16";
+  const auto table = MeasureAccuracy(options);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->rows[1].fault, "");
+  FlowOptions flow = options.flow;
+  flow.recipe = "int8";
+  flow.evaluate.cycle_limit = 0;
+  const auto report = RunFlow(flow);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(table->rows[1].output_sqnr_db(), report->output_sqnr_db());
+  EXPECT_EQ(table->rows[1].host_share, HostShare(*report));
+  EXPECT_THAT(table->rows[2].fault,
+              AllOf(HasSubstr("formats of the"), HasSubstr("are fixed; activations in int16"),
+                    HasSubstr("weights in int8, int7")));
+}
+
 TEST(Accuracy, ErrorsNameTheFormat) {
   const auto table = MeasureAccuracy(DemoOn({"int8", "int99"}));
   ASSERT_FALSE(table.ok());

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "kiln/flow/flow.h"
 #include "kiln/report/kernel_loads.h"
 #include "kiln/report/performance.h"
 #include "kiln/targets/registry.h"
@@ -115,21 +116,22 @@ TEST(OuterMemory, PortsKeepRequestsInFlightForIt) {
   auto machine = Machine("systolic-int8-16x16");
   const std::string before = machine->Describe();
   RunReport report;
-  ASSERT_EQ(AdaptToMemory(*ParseOuterMemory("19.2GB/s,2ns"), kDefaultNode, &machine, &report),
+  CompileOptions compile;
+  ASSERT_EQ(AdaptToMemory(*ParseOuterMemory("19.2GB/s,2ns"), &compile, &machine, &report),
             OkStatus());
   EXPECT_EQ(machine->Describe(), before);
   EXPECT_TRUE(report.notes.empty());
-  ASSERT_EQ(AdaptToMemory(*ParseOuterMemory("19.2GB/s,100ns"), kDefaultNode, &machine, &report),
+  EXPECT_DOUBLE_EQ(compile.memory_bytes_per_cycle, 38.4) << "at 500 MHz";
+  ASSERT_EQ(AdaptToMemory(*ParseOuterMemory("19.2GB/s,100ns"), &compile, &machine, &report),
             OkStatus());
   EXPECT_EQ(machine->MostMemoryLatency(), 50) << "at 500 MHz";
   EXPECT_EQ(report.notes.size(), 1u);
   const Status beyond =
-      AdaptToMemory(*ParseOuterMemory("19.2GB/s,1ms"), kDefaultNode, &machine, &report);
+      AdaptToMemory(*ParseOuterMemory("19.2GB/s,1ms"), &compile, &machine, &report);
   EXPECT_THAT(MessageOf(beyond), HasSubstr("memory_latency"));
   auto streams = *minimal::Entry().parse("family: minimal\nname: m\n", "m");
-  EXPECT_THAT(
-      MessageOf(AdaptToMemory(*ParseOuterMemory("1GB/s,1ns"), kDefaultNode, &streams, &report)),
-      HasSubstr("cannot be put behind a memory"));
+  EXPECT_THAT(MessageOf(AdaptToMemory(*ParseOuterMemory("1GB/s,1ns"), &compile, &streams, &report)),
+              HasSubstr("cannot be put behind a memory"));
 }
 
 // The readers and writers of stream machines stay as they are at any latency.
@@ -139,7 +141,8 @@ TEST(OuterMemory, StreamsAreReadFromIt) {
     ASSERT_TRUE(machine->SimulatesMemory());
     const std::string before = machine->Describe();
     RunReport report;
-    ASSERT_EQ(AdaptToMemory(*ParseOuterMemory("1GB/s,1ms"), kDefaultNode, &machine, &report),
+    CompileOptions compile;
+    ASSERT_EQ(AdaptToMemory(*ParseOuterMemory("1GB/s,1ms"), &compile, &machine, &report),
               OkStatus());
     EXPECT_EQ(machine->Describe(), before);
     EXPECT_TRUE(report.notes.empty());
@@ -149,6 +152,51 @@ TEST(OuterMemory, StreamsAreReadFromIt) {
     EXPECT_EQ(machine->UntimedReason(open), "");
     EXPECT_NE(machine->UntimedReason(stalling), "");
   }
+}
+
+// Behind a slow memory, schedules that know of it take fewer cycles and bytes than those that do
+// not, and the note about optimal tilings is not made of cycles alone. The bits are the same.
+TEST(OuterMemory, SchedulesTakeItsBandwidthIntoAccount) {
+  FlowOptions options;
+  options.model = "models/demo_fashion_mnist.onnx";
+  options.accelerator = "systolic-int8-16x16";
+  options.images.random = 1;
+  options.evaluate.cycle_limit = 1;
+  options.memory = ParseOuterMemory("0.5GB/s,2ns").value();
+  const auto with = RunFlow(options);
+  ASSERT_TRUE(with.ok()) << with.status();
+  // The same memory, 1 byte a cycle at 500 MHz, behind schedules that were chosen without it.
+  options.memory.reset();
+  options.evaluate.memory.dram_bytes_per_cycle = 1;
+  options.evaluate.memory.memory_latency = 1;
+  const auto without = RunFlow(options);
+  ASSERT_TRUE(without.ok()) << without.status();
+  EXPECT_LT(PerformanceOf(*with)->cycles, 0.9 * PerformanceOf(*without)->cycles);
+  int64_t bytes[2] = {0, 0};
+  for (size_t k = 0; k < with->kernels.size(); ++k) {
+    bytes[0] += with->traffic->BytesRead(k) + with->traffic->BytesWritten(k);
+    bytes[1] += without->traffic->BytesRead(k) + without->traffic->BytesWritten(k);
+  }
+  EXPECT_LT(bytes[0], bytes[1]);
+  EXPECT_EQ(with->output_sqnr_db(), without->output_sqnr_db());
+  bool named = false;
+  for (const KernelInfo& kernel : with->kernels) {
+    named = named || kernel.schedule.find("least estimated time behind the memory among its "
+                                          "tilings") != std::string::npos;
+  }
+  EXPECT_TRUE(named);
+}
+
+TEST(OuterMemory, NeedsAKernelOnTheAccelerator) {
+  FlowOptions options;
+  options.model = "models/demo_fashion_mnist.onnx";
+  options.accelerator = "cgra-grid-4x4";
+  options.images.random = 1;
+  options.memory = ParseOuterMemory("1GB/s,10ns").value();
+  const auto run = RunFlow(options);
+  ASSERT_FALSE(run.ok());
+  EXPECT_THAT(MessageOf(run.status()), HasSubstr("no bytes pass the memory of --memory"));
+  EXPECT_THAT(MessageOf(run.status()), HasSubstr("`kiln cgra map` only"));
 }
 
 }  // namespace

@@ -99,5 +99,18 @@ TEST(Work, ParametersAreWhatNodesComputeWith) {
   EXPECT_EQ(ParameterBytesOf(g), 16 * 27 * 3 / 8 + 4 * 16);
 }
 
+// Codes before a DequantizeLinear count as the weights that they are, one byte each; its scales and
+// zero points do not count, as those of an annotation do not.
+TEST(Work, ScalesOfQuantisersAreNoParameters) {
+  VerifiedGraph g;
+  Value* codes = g.AddConstant("codes", Tensor(ElementType::kInt8, Shape{16, 3, 3, 3}));
+  Value* scales = g.AddConstant("scales", Tensor(ElementType::kFloat32, Shape{16}));
+  Value* zeros = g.AddConstant("zeros", Tensor(ElementType::kInt8, Shape{16}));
+  Node* w = Make(g, Op::kDequantizeLinear, {codes, scales, zeros}, {{"axis", int64_t{0}}});
+  Make(g, Op::kConv, {Input(g, {1, 3, 8, 8}), w->result()});
+  EXPECT_EQ(ParametersOf(g), 16 * 27);
+  EXPECT_EQ(ParameterBytesOf(g), 16 * 27);
+}
+
 }  // namespace
 }  // namespace kiln

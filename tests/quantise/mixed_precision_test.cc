@@ -1,8 +1,11 @@
 // Tests of the mixed-precision search and of its merit.
 #include "kiln/quantise/mixed_precision.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
+#include "kiln/quantise/layer_settings.h"
 #include "kiln/quantise/post_training.h"
 #include "kiln/quantise/scores.h"
 #include "kiln/quantise/simulate.h"
@@ -71,7 +74,40 @@ TEST_F(MixedPrecisionSearch, TheRecipeSaysWhatWasMeasured) {
   ASSERT_TRUE(quantised.ok()) << quantised.status();
   const auto merit = Decibels(exact_)(OutputOf(*SimulateQuantisation(*quantised), evaluation_));
   EXPECT_EQ(*merit, found->choice().merit);
+  // The net's nodes have names of their own, by which the recipe selects them.
+  ASSERT_FALSE(read->layers.empty());
+  for (const LayerRecipe& layer : read->layers) {
+    EXPECT_FALSE(layer.position.has_value());
+    EXPECT_TRUE(layer.match.ends_with("_node")) << layer.match;
+  }
+  const std::string report = found->Report("bit", "dB");
+  for (const auto& node : graph_.nodes()) {
+    if (!node->info().Has(kMacs)) continue;
+    const bool is_named = std::ranges::any_of(
+        read->layers, [&](const LayerRecipe& layer) { return layer.match == node->name(); });
+    const std::string row = report.substr(report.find("  " + node->name()));
+    EXPECT_EQ(row.substr(0, row.find('\n')).ends_with(is_named ? "  int4" : "  mxint8"), true)
+        << report;
+  }
   EXPECT_NE(found->Report("bit", "dB").find(" dB. Chosen: "), std::string::npos);
+}
+
+// A name that selects two layers cannot select one of them: the recipe uses their positions.
+TEST_F(MixedPrecisionSearch, LayersWithoutANameOfTheirOwnAreSelectedByPosition) {
+  Graph twins = graph_.Clone();
+  std::vector<Node*> layers;
+  for (const auto& node : twins.nodes()) {
+    if (node->info().Has(kMacs)) layers.push_back(node.get());
+  }
+  ASSERT_EQ(layers.size(), 4u);
+  layers[0]->set_name("twin");
+  layers[1]->set_name("twin");
+  layers[2]->set_name("c*");
+  // A node that does not multiply may have the same name: the settings do not concern it.
+  for (const auto& node : twins.nodes()) {
+    if (!node->info().Has(kMacs)) node->set_name(layers[3]->name());
+  }
+  EXPECT_EQ(MatchesByPosition(twins), (std::vector<std::string>{"", "", "c*", layers[3]->name()}));
 }
 
 TEST_F(MixedPrecisionSearch, NothingWithinTheBudgetIsSaid) {

@@ -233,6 +233,28 @@ TEST(Quantise, WeightAxes) {
   EXPECT_EQ(quantised->FindValue("vector_b")->quantisation()->type.scheme, Scheme::kPerTensor);
 }
 
+// The rows are 1 2 3 and 4 5 6, and the greatest code of int4 is 7: the scales are 3/7 and 6/7.
+TEST(Quantise, ATypeOfWeightsHasAScalePerOutputChannel) {
+  for (const std::string_view text : {"weights: {type: int4}\n", "weights: {format: int4}\n",
+                                      "layers:\n  - {match: gemm_node, weights: {type: int4}}\n",
+                                      "weights: {scheme: per_tensor}\nlayers:\n  - {match: "
+                                      "gemm_node, weights: {type: int4}}\n"}) {
+    Net net;
+    Attributes transposed;
+    transposed.Set("transB", int64_t{1});
+    net.graph().MarkOutput(net.Add(
+        Op::kGemm, "gemm", {net.Input("x", 0, 255), net.Weights("b", {2, 3})}, 0, 1, transposed));
+    const auto recipe = ParseRecipe(text, "r.yaml");
+    ASSERT_TRUE(recipe.ok()) << recipe.status();
+    const auto quantised = Quantise(net.graph(), *recipe, net.data());
+    ASSERT_TRUE(quantised.ok()) << quantised.status();
+    const Quantisation& q = *quantised->FindValue("b")->quantisation();
+    EXPECT_EQ(q.type.format.name, "int4") << text;
+    EXPECT_EQ(q.axis, 0) << text;
+    EXPECT_EQ(q.scales, (std::vector<float>{3.0f / 7, 6.0f / 7})) << text;
+  }
+}
+
 TEST(Quantise, WeightsUsedInAnotherWayAreSplit) {
   // An embedding table that is also the weights of the last product (tied embeddings).
   Net net;

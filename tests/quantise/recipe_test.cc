@@ -71,6 +71,38 @@ TEST(Recipe, ATypeSetsAllThatKeysCanRefine) {
   EXPECT_FALSE(recipe->layers[1].activations->type.symmetric);
 }
 
+// The schemes are those of docs/recipe-keys.md: a scale per output channel for weights, one per
+// tensor for activations, none for formats with enough range of their own.
+TEST(Recipe, ATypeHasTheSchemeOfItsKindOfTensor) {
+  struct Case {
+    std::string_view type;
+    Scheme activations, weights;
+  };
+  for (const Case& c :
+       {Case{"int4", Scheme::kPerTensor, Scheme::kPerChannel},
+        Case{"int8", Scheme::kPerTensor, Scheme::kPerChannel},
+        Case{"int16", Scheme::kPerTensor, Scheme::kPerChannel},
+        Case{"e4m3", Scheme::kPerTensor, Scheme::kPerChannel},
+        Case{"nf4", Scheme::kPerTensor, Scheme::kPerChannel},
+        Case{"bf16", Scheme::kNone, Scheme::kNone}, Case{"fp32", Scheme::kNone, Scheme::kNone},
+        Case{"mxfp4", Scheme::kPerBlock, Scheme::kPerBlock}}) {
+    const auto recipe = ParseRecipe(
+        fmt::format("activations: {{type: {0}}}\nweights: {{type: {0}}}\nlayers:\n  - {{match: a, "
+                    "activations: {{type: {0}}}, inputs: {{type: {0}}}, weights: {{type: {0}}}}}\n",
+                    c.type),
+        "r.yaml");
+    ASSERT_TRUE(recipe.ok()) << recipe.status();
+    EXPECT_EQ(recipe->activations.type.scheme, c.activations) << c.type;
+    EXPECT_EQ(recipe->weights.type.scheme, c.weights) << c.type;
+    EXPECT_EQ(recipe->layers[0].activations->type.scheme, c.activations) << c.type;
+    EXPECT_EQ(recipe->layers[0].inputs->type.scheme, c.activations) << c.type;
+    EXPECT_EQ(recipe->layers[0].weights->type.scheme, c.weights) << c.type;
+  }
+  const auto other = ParseRecipe("weights: {type: int4, scheme: per_tensor}\n", "r.yaml");
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_EQ(other->weights.type.scheme, Scheme::kPerTensor) << "the key beside it wins";
+}
+
 // Asymmetric settings below end where the format takes no zero point.
 TEST(Recipe, AFormatWithoutZeroPointsIsSymmetric) {
   EXPECT_TRUE(
@@ -254,6 +286,12 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"layers:\n  - match: a\n",
                   "r.yaml: line 2, key 'layers[0]': changes nothing; give keep, activations, "
                   "inputs or weights"},
+        ErrorCase{"layers:\n  - {match: a, weight: {format: int4}}\n",
+                  "r.yaml: line 2, key 'layers[0].weight': unknown key; did you mean 'weights'?"},
+        ErrorCase{"layers:\n  - {mach: a, keep: float}\n",
+                  "r.yaml: line 2, key 'layers[0].mach': unknown key; did you mean 'match'?"},
+        ErrorCase{"layers:\n  - {match: a, weights: {typ: int4}}\n",
+                  "r.yaml: line 2, key 'layers[0].weights.typ': unknown key; did you mean 'type'?"},
         ErrorCase{"layers:\n  - {match: a, keep: float, weights: {format: int4}}\n",
                   "r.yaml: line 2, key 'layers[0].keep': a layer that stays float has no other "
                   "settings; leave out "

@@ -51,5 +51,20 @@ TEST(WrapMarkdown, LongLinesContinueAtTheirText) {
   EXPECT_EQ(WrapMarkdown(word + " `one two three four`\n"), word + "\n`one two three four`\n");
 }
 
+TEST(ReflowMarkdown, LinesOfAParagraphAreJoined) {
+  const std::string word(90, 'x');
+  EXPECT_EQ(ReflowMarkdown("a b\nc\n\nd\ne"), "a b c\n\nd e");
+  EXPECT_EQ(ReflowMarkdown(word + " one two\nthree\nfour\n"), word + " one two\nthree four\n");
+  EXPECT_EQ(ReflowMarkdown("1. a\n   b\n2. c\n- d\n  e\n"), "1. a b\n2. c\n- d e\n");
+}
+
+TEST(ReflowMarkdown, HeadingsTablesAndCodeStay) {
+  for (const std::string_view text :
+       {"# a\nb\n", "a\n| b |\n|---|\n| c |\n", "```sh\na\nb\n```\n", "a\n\n```text\n- b\nc\n```\n",
+        "2. a\n\n   | b |\n   |---|\n\n3. c\n", ""}) {
+    EXPECT_EQ(ReflowMarkdown(text), text);
+  }
+}
+
 }  // namespace
 }  // namespace kiln

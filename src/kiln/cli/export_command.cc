@@ -9,6 +9,7 @@
 #include "kiln/frontend/model.h"
 #include "kiln/ir/text.h"
 #include "kiln/passes/pipeline.h"
+#include "kiln/quantise/post_training.h"
 
 namespace kiln::cli {
 namespace {
@@ -62,13 +63,17 @@ class ExportCommand final : public Command {
       KILN_ASSIGN_OR_RETURN(ImageSettings images, data_.Settings());
       // --calibrate takes precedence over --data.
       if (const ImageSettings own = quantise_.Settings(images); !own.path.empty()) images = own;
-      if (!images.given()) {
+      KILN_ASSIGN_OR_RETURN(const Recipe recipe, FindRecipe(quantise_.recipe()));
+      if (images.given()) {
+        KILN_ASSIGN_OR_RETURN(const Images calibration, OpenImages(images, graph));
+        KILN_ASSIGN_OR_RETURN(graph,
+                              QuantiseNetwork(graph, recipe, calibration, quantise_.images()));
+      } else if (NeedsData(recipe)) {
         KILN_ASSIGN_OR_RETURN(const Shapes shapes, shapes_.Get());
         return NoDataFor(model_, shapes);
+      } else {
+        KILN_ASSIGN_OR_RETURN(graph, QuantiseWithoutImages(graph, recipe));
       }
-      KILN_ASSIGN_OR_RETURN(const Recipe recipe, FindRecipe(quantise_.recipe()));
-      KILN_ASSIGN_OR_RETURN(const Images calibration, OpenImages(images, graph));
-      KILN_ASSIGN_OR_RETURN(graph, QuantiseNetwork(graph, recipe, calibration, quantise_.images()));
     }
     if (extension == ".onnx") {
       KILN_ASSIGN_OR_RETURN(

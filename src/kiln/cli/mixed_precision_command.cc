@@ -45,11 +45,15 @@ std::string SearchJson(const MixedPrecision& found, const MixedPrecisionOptions&
   }
   Json units = Json::array();
   for (const PrecisionUnit& unit : found.units) units.push_back(unit.layers);
-  const Json all = {{"fp32_accuracy", found.fp32_merit},
-                    {"units", std::move(units)},
-                    {"curve", std::move(curve)},
-                    {"chosen", found.chosen},
-                    {"within_budget", found.within_budget}};
+  Json layers = Json::array();  // of the choice
+  for (size_t u = 0; u < found.units.size(); ++u) {
+    const std::string& type = options.candidates[static_cast<size_t>(found.choice().picks[u])];
+    for (const std::string& layer : found.units[u].layers)
+      layers.push_back({{"layer", layer}, {"format", type}});
+  }
+  const Json all = {{"fp32_accuracy", found.fp32_merit}, {"units", std::move(units)},
+                    {"curve", std::move(curve)},         {"chosen", found.chosen},
+                    {"layers", std::move(layers)},       {"within_budget", found.within_budget}};
   return JsonText(all);
 }
 

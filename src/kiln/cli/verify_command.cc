@@ -50,7 +50,9 @@ class VerifyCommand final : public Command {
         ->check(RealInRange(0.0, 0.95));
     auto* dram = memory
                      ->add_option("--dram", rtl_.dram_bytes_per_cycle,
-                                  "A DRAM of this bandwidth behind all ports together")
+                                  "A DRAM behind all ports together, in bytes per cycle (`kiln run "
+                                  "--memory` states bandwidth and times per second: GB/s times "
+                                  "1000 by the clock in MHz is this number)")
                      ->type_name("BYTES")
                      ->check(RealInRange(0.01, 4096.0));
     memory
@@ -61,7 +63,7 @@ class VerifyCommand final : public Command {
         ->check(InRange(0, 1 << 16));
     memory
         ->add_option("--memory-latency", rtl_.memory_latency,
-                     "Cycles from an address to its first beat")
+                     "Cycles from an address to its first beat (`kiln run --memory`: in ns)")
         ->type_name("CYCLES")
         ->check(InRange(1, 1 << 16));
     seed_ = app.add_option("--seed", rtl_.seed,

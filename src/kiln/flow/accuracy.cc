@@ -90,32 +90,81 @@ StatusOr<LayerErrors> MeasureLayers(const Bench& bench, const Graph& exact, cons
   return MeasureLayerErrors(exact, quantised, inputs, options);
 }
 
+// A program, and the design point or variant that it is for. The design point is the bench's.
+struct Compiled {
+  std::unique_ptr<Accelerator> variant;  // nullptr: the design point itself
+  std::unique_ptr<Program> program;
+  RunReport report;  // describes both
+};
+
+// Compiles for the variant, or for the design point itself if `variant` is nullptr.
+StatusOr<Compiled> CompileOn(const Bench& bench, std::unique_ptr<Accelerator> variant,
+                             const Graph& quantised) {
+  const Accelerator& machine = variant ? *variant : bench.accelerator;
+  Compiled compiled;
+  KILN_ASSIGN_OR_RETURN(compiled.program, machine.Compile(quantised, bench.options.flow.compile));
+  DescribeProgram(machine, bench.options.flow.accelerator, *compiled.program, &compiled.report);
+  compiled.variant = std::move(variant);
+  return compiled;
+}
+
+// Returns whether a design point takes a recipe's formats as it is.
+bool Takes(const Accelerator& machine, const Recipe& recipe) {
+  const auto has = [](const std::vector<std::string>& names, const QuantType& type) {
+    return type.scheme != Scheme::kPerBlock &&
+           std::find(names.begin(), names.end(), type.format.name) != names.end();
+  };
+  return has(machine.ActivationFormats(), recipe.activations.type) &&
+         has(machine.WeightFormats(), recipe.weights.type);
+}
+
+// Compiles for the variant of the design point that has the recipe's formats. The design point
+// itself is used in its place in two cases: the family has no variants and the design point takes
+// the formats; or the recipe has layers in other formats and the design point computes more of
+// them than the variant. A note tells of the second.
+StatusOr<Compiled> CompileFor(const Bench& bench, const NamedRecipe& named, const Graph& quantised,
+                              std::vector<std::string>* notes) {
+  const Recipe& recipe = named.recipe;
+  auto variant = bench.accelerator.WithFormats(recipe.activations.type, recipe.weights.type);
+  if (!variant.ok()) {
+    if (!Takes(bench.accelerator, recipe)) return variant.status();
+    return CompileOn(bench, nullptr, quantised);
+  }
+  const std::string variant_name = (*variant)->name();
+  auto on_variant = CompileOn(bench, *std::move(variant), quantised);
+  const double share = on_variant.ok() ? HostShare(on_variant->report) : 1;
+  if (recipe.layers.empty() || share == 0) return on_variant;
+  auto on_itself = CompileOn(bench, nullptr, quantised);
+  if (!on_itself.ok() || HostShare(on_itself->report) >= share) return on_variant;
+  notes->push_back(
+      fmt::format("{}: runs on {} itself, as in `kiln run`, because the host would "
+                  "do more of the layers beside the variant '{}'",
+                  named.name, bench.accelerator.name(), variant_name));
+  return on_itself;
+}
+
 // Quantises, compiles and runs the network in one format. The program's notes are added to `notes`.
 StatusOr<AccuracyTable::Row> Measure(const Bench& bench, const NamedRecipe& named,
                                      std::vector<std::string>* notes) {
   const Recipe& recipe = named.recipe;
-  // The variant of the design point for these formats; an error if the family cannot build it.
-  KILN_ASSIGN_OR_RETURN(const auto machine, bench.accelerator.WithFormats(recipe.activations.type,
-                                                                          recipe.weights.type));
   const int64_t images =
       CalibrationImages(recipe, bench.calibration, bench.options.flow.calibration_images);
   KILN_ASSIGN_OR_RETURN(const Graph quantised, bench.post_training.Quantise(recipe, images));
-  KILN_ASSIGN_OR_RETURN(const auto program,
-                        machine->Compile(quantised, bench.options.flow.compile));
-  for (const std::string& note : program->notes())
+  KILN_ASSIGN_OR_RETURN(Compiled compiled, CompileFor(bench, named, quantised, notes));
+  const Accelerator& machine = compiled.variant ? *compiled.variant : bench.accelerator;
+  for (const std::string& note : compiled.program->notes())
     notes->push_back(fmt::format("{}: {}", named.name, note));
-  RunReport report;
-  DescribeProgram(*machine, bench.options.flow.accelerator, *program, &report);
+  RunReport& report = compiled.report;
   // Progress names the format, because the same steps repeat for each format.
   const FlowProgress named_progress = [&](const std::string& step, int64_t done, int64_t total) {
     if (bench.progress) bench.progress(fmt::format("{} {}", named.name, step), done, total);
   };
-  KILN_RETURN_IF_ERROR(Evaluate(bench.network, machine.get(), program.get(), bench.images,
+  KILN_RETURN_IF_ERROR(Evaluate(bench.network, &machine, compiled.program.get(), bench.images,
                                 OptionsOf(bench), named_progress, &report));
   const MultiplyCost cost = MultiplyCostOf(quantised);
   AccuracyTable::Row row;
   row.format = named.name;
-  row.machine = machine->name();
+  row.machine = machine.name();
   row.accuracy = report.quantised;
   row.agreement = report.agreement;
   row.outputs = report.outputs;

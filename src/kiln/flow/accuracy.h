@@ -23,8 +23,10 @@ struct AccuracyOptions {
 };
 
 // Returns a row for fp32 at the reference level and one for each format. Each format runs bit by
-// bit on the variant of the accelerator for that format (Accelerator::WithFormats). The row of a
-// format that cannot run holds the reason.
+// bit on the variant of the accelerator for that format (Accelerator::WithFormats). It runs on the
+// design point itself if the family has no variants and the design point takes the format, or if
+// the host does less of a recipe's layers beside it than beside the variant. The row of a format
+// that cannot run holds the reason.
 //   errors  errors of model, data and accelerator; an unknown format; no format that runs
 StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options,
                                         const FlowProgress& progress = {});

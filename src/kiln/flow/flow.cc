@@ -282,10 +282,9 @@ StatusOr<PreparedNetwork> PrepareFlow(const FlowOptions& options, const FlowProg
     KILN_ASSIGN_OR_RETURN(recipe.recipe, FindRecipe(options.recipe));
   }
   RunReport report;
-  if (options.memory.has_value()) {
-    KILN_RETURN_IF_ERROR(
-        AdaptToMemory(*options.memory, options.compile.node_nm, &accelerator, &report));
-  }
+  CompileOptions compile = options.compile;
+  if (options.memory.has_value())
+    KILN_RETURN_IF_ERROR(AdaptToMemory(*options.memory, &compile, &accelerator, &report));
   KILN_ASSIGN_OR_RETURN(Graph network,
                         LoadNetworkToRun(options.model, options.shapes, &report.notes));
   DescribeModel(network, &report);
@@ -304,7 +303,8 @@ StatusOr<PreparedNetwork> PrepareFlow(const FlowOptions& options, const FlowProg
   KILN_ASSIGN_OR_RETURN(Graph quantised,
                         PrepareForAccelerator(network, options, recipe, calibrated_on, &report));
   return PreparedNetwork{std::move(network), std::move(quantised),   std::move(images),
-                         design_point,       std::move(accelerator), std::move(report)};
+                         design_point,       std::move(accelerator), std::move(compile),
+                         std::move(report)};
 }
 
 namespace {
@@ -364,13 +364,13 @@ StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProg
   KILN_ASSIGN_OR_RETURN(PreparedNetwork prepared, PrepareFlow(options, progress));
   if (progress) progress("compile", 0, 1);
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Program> program,
-                        prepared.accelerator->Compile(prepared.quantised, options.compile));
+                        prepared.accelerator->Compile(prepared.quantised, prepared.compile));
   RunReport& report = prepared.report;
   DescribeProgram(*prepared.accelerator, prepared.design_point, *program, &report,
                   options.compile.node_nm);
-  DescribeObjective(options.compile, &report);
+  DescribeObjective(prepared.compile, &report);
   // A network in formats that the accelerator lacks runs mostly on the host.
-  const std::string advice = IsPartial(report) ? AdviceFor(prepared, options.compile) : "";
+  const std::string advice = IsPartial(report) ? AdviceFor(prepared, prepared.compile) : "";
   if (!advice.empty()) {
     report.notes.push_back(
         fmt::format("{} of the operations run on the host, so cycles and energy are partial; {}",
@@ -426,6 +426,8 @@ StatusOr<RunReport> RunFlow(const FlowOptions& options, const FlowProgress& prog
   }
   EvaluateOptions evaluate = options.evaluate;
   if (options.memory.has_value()) {
+    KILN_RETURN_IF_ERROR(CheckHasHardwareKernels(compiled, options.model.string(),
+                                                 "no bytes pass the memory of --memory"));
     KILN_RETURN_IF_ERROR(
         ApplyMemory(*options.memory, *compiled.accelerator, &compiled.report, &evaluate.memory));
     if (compiled.report.interval_cycles > 0) {

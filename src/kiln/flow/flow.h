@@ -121,7 +121,8 @@ struct PreparedNetwork {
   Images images;    // options.images if given, else the calibration images
   std::filesystem::path design_point;
   std::unique_ptr<Accelerator> accelerator;
-  RunReport report;  // about the network, its data and its quantisation
+  CompileOptions compile;  // of the options, with the bandwidth of their memory
+  RunReport report;        // about the network, its data and its quantisation
 };
 
 // Loads, calibrates and quantises a network:

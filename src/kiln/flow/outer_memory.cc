@@ -103,7 +103,7 @@ RunReport::Memory MemoryAtClock(const OuterMemory& memory, double mhz) {
           .row_miss_cycles = whole(memory.row_miss_seconds)};
 }
 
-Status AdaptToMemory(const OuterMemory& memory, int node_nm,
+Status AdaptToMemory(const OuterMemory& memory, CompileOptions* compile,
                      std::unique_ptr<Accelerator>* accelerator, RunReport* report) {
   const Accelerator& given = **accelerator;
   if (!given.SimulatesMemory()) {
@@ -113,8 +113,9 @@ Status AdaptToMemory(const OuterMemory& memory, int node_nm,
   }
   const uint64_t most = given.MostMemoryLatency();
   if (most == 0) return OkStatus();  // readers and writers take any latency
-  KILN_ASSIGN_OR_RETURN(const double mhz, ClockOf(given, node_nm));
+  KILN_ASSIGN_OR_RETURN(const double mhz, ClockOf(given, compile->node_nm));
   const RunReport::Memory timed = MemoryAtClock(memory, mhz);
+  compile->memory_bytes_per_cycle = timed.bytes_per_cycle;
   if (timed.latency_cycles <= static_cast<int64_t>(most)) return OkStatus();
   auto adapted = given.WithMemoryLatency(static_cast<uint64_t>(timed.latency_cycles));
   if (!adapted.ok()) return WithContext("--memory", adapted.status());

@@ -32,9 +32,10 @@ RunReport::Memory MemoryAtClock(const OuterMemory& memory, double mhz);
 
 // Replaces the accelerator by one whose ports have requests in flight for the memory's latency
 // (Accelerator::WithMemoryLatency) if its own do not suffice, and notes that in the report. The
-// ports of a stream machine stay as they are: its cycle level simulates any latency.
+// ports of a stream machine stay as they are: its cycle level simulates any latency. Sets the
+// bandwidth that schedules of other machines take into account.
 //   errors  the machine has no memory; its clock is not known; a latency that its keys do not allow
-Status AdaptToMemory(const OuterMemory& memory, int node_nm,
+Status AdaptToMemory(const OuterMemory& memory, CompileOptions* compile,
                      std::unique_ptr<Accelerator>* accelerator, RunReport* report);
 
 // Sets the memory of a run on the accelerator, and adds it to the report and, as the port "memory",

@@ -37,6 +37,8 @@ constexpr KnownFile kKnownFiles[] = {
     {"vivado.tcl", "a Vivado script that synthesises the design or makes an IP of it"},
     {"design.xdc", "the constraint of the clock, for Vivado"},
     {"waivers.vlt", "the warnings of Verilator that the design does without, with reasons"},
+    {"driver/kiln_registers.h",
+     "the register map as a C header: addresses, fields and what they mean"},
     {"driver/", "a driver in C for the machine, with an example"},
     {"emitted.txt", "the files that Kiln wrote, for the next emission to this folder"},
 };
@@ -158,6 +160,19 @@ std::string ReadmeOf(const DesignGuide& guide, const std::string& top, std::span
       "`make sim` needs Verilator 5, make, and clang++-19 or g++; `make synth` needs Yosys. With "
       "Kiln,\n`kiln synth FOLDER` maps the design to a cell library or an FPGA and measures area "
       "and slack.\n";
+  const bool has_driver = std::ranges::find(files, "driver/Makefile") != files.end();
+  if (has_driver) {
+    text +=
+        "\nThe driver in C (`driver/kiln_driver.h`) and its example, `driver/main.c`:\n\n```sh\n"
+        "make -C driver sim    # runs the example on the simulation: PASS, or the first "
+        "difference\n"
+        "make -C driver linux  # builds it for Linux: driver/build/main_linux /dev/uio0\n"
+        "make -C driver bare REGISTERS=0x40000000 MEMORY=0x80000000\n"
+        "                      # compiles its objects for a processor without an operating system\n"
+        "```\n\nREGISTERS is the address of the AXI4-Lite port as the processor sees it, MEMORY "
+        "the address of the memory that the machine sees at its address 0. `CC=...` names the "
+        "compiler of another processor.\n";
+  }
   if (!guide.sample.empty()) {
     text += '\n' + guide.sample +
             " The expected bytes are the functional level's. The simulation prints\nits cycles, "
@@ -172,6 +187,16 @@ std::string ReadmeOf(const DesignGuide& guide, const std::string& top, std::span
   if (!buses.empty()) text += "\n| prefix of the signals | bus |\n|---|---|\n";
   for (const Bus& bus : buses) text += fmt::format("| `{}_` | {} |\n", bus.name, BusText(bus));
   text += "\n## Start a run\n\n" + guide.start + '\n';
+  if (std::ranges::find(files, "driver/kiln_registers.h") != files.end()) {
+    text +=
+        "\n`driver/kiln_registers.h` is the register map: the address, the fields and the meaning "
+        "of every register.\n";
+  }
+  if (!guide.host.empty()) {
+    text += "\n## Kernels of the host\n\n" + guide.host;
+    if (!guide.host_reads.empty()) text += "\nThey read:\n\n" + TensorList(guide.host_reads);
+    if (!guide.host_writes.empty()) text += "\nThey write:\n\n" + TensorList(guide.host_writes);
+  }
   if (!guide.inputs.empty() || !guide.outputs.empty()) {
     text += "\n## Inputs and outputs\n";
     if (!guide.layout.empty()) text += '\n' + guide.layout + '\n';
@@ -181,7 +206,7 @@ std::string ReadmeOf(const DesignGuide& guide, const std::string& top, std::span
       text += "\nOutputs, which the host reads:\n\n" + TensorList(guide.outputs);
   }
   if (!guide.figures.empty()) text += "\n## Figures\n\n" + guide.figures;
-  return WrapMarkdown(text);
+  return ReflowMarkdown(text);
 }
 
 }  // namespace kiln::hardware

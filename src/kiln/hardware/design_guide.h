@@ -21,6 +21,10 @@ struct DesignGuide {
   std::string start;     // Markdown: how software starts a run and sees its end
   // Tensors that the host sends and receives, at their addresses in memory or in the streams.
   std::vector<PlacedTensor> inputs, outputs;
+  // Markdown: which kernels of the network the host computes, and when. Empty: none.
+  std::string host;
+  // Tensors in the machine's memory that these kernels read and write. May be empty.
+  std::vector<PlacedTensor> host_reads, host_writes;
   std::string layout;   // Markdown: what the tables of tensors leave open. May be empty.
   std::string sample;   // Markdown: what the sample holds. Empty: there is none.
   std::string figures;  // Markdown: clock, speed, area, energy. May be empty.

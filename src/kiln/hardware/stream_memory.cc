@@ -281,13 +281,14 @@ DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
       "\n3. Write 1 to register 0x{:03x} (CONTROL). The run ends when all beats have been read or "
       "stored:\n   `irq` is high, and bit 1 of register 0x{:03x} (STATUS) is set.\n"
       "4. Read the beats of the streams out of memory.\n\n{}"
-      "What the beats of the streams mean is in the README of the folder above. "
-      "`driver/kiln_registers.h`\nlists all registers and counters.",
+      "The README of the folder above says what the beats of the streams mean{}.",
       first, rows, FindRegister(map, "CONTROL").address, FindRegister(map, "STATUS").address,
       split > 0 ? "The machine's one stream out is stored as several: the last byte of a beat is "
                   "the number of its\nstream.\n\n"
-                : "");
+                : "",
+      guide.host.empty() ? "" : " and which kernels the host computes");
   guide.layout.clear();
+  guide.host.clear();
   guide.inputs.clear();
   guide.outputs.clear();
   guide.sample = has_sample ? "The sample is the one of the folder above." : "";

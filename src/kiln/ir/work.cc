@@ -98,7 +98,8 @@ int64_t EinsumMacs(const Node& node) {
 }
 
 // Sums count(constant) over the constants that nodes compute with. Operands of class i64 or index
-// are lists of axes, shapes and indices.
+// are lists of axes, shapes and indices. Operands of quantisers after the first are the scales and
+// zero points of a value, which an annotation holds in other graphs.
 template <typename Count>
 int64_t OverParameters(const Graph& graph, Count count) {
   int64_t sum = 0;
@@ -107,6 +108,7 @@ int64_t OverParameters(const Graph& graph, Count count) {
     for (const Node* user : constant->users()) {
       for (int i = 0; i < user->num_operands(); ++i) {
         const TypeSpec* spec = SignatureOf(user->op()).Operand(i);
+        if (i > 0 && user->info().Has(kQuantises)) continue;
         computes = computes || (user->operand(i) == constant && spec != nullptr &&
                                 spec->element_class != "i64" && spec->element_class != "index");
       }

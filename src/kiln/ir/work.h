@@ -32,11 +32,12 @@ int64_t OperationsOf(const Node& node);
 int64_t MacsOf(const Graph& graph);
 
 // Returns the number of elements in constants that nodes compute with: weights, biases, scales, but
-// not lists of axes, shapes and indices. A constant with several uses counts once.
+// not lists of axes, shapes and indices, nor scales and zero points of quantisers. A constant with
+// several uses counts once.
 int64_t ParametersOf(const Graph& graph);
 // Returns the bytes of those constants in hardware: the bits of the annotated format, rounded up to
 // bytes per constant, or the element type's bytes without an annotation. Excludes the scales of
-// annotations.
+// annotations and of quantisers.
 int64_t ParameterBytesOf(const Graph& graph);
 
 }  // namespace kiln

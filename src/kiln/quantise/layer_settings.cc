@@ -193,4 +193,19 @@ StatusOr<SettingsOfNodes> SettingsOfNodes::Resolve(const Graph& graph, const Rec
   return resolved;
 }
 
+std::vector<std::string> MatchesByPosition(const Graph& graph) {
+  const std::vector<Selectable> nodes = SelectablesOf(graph);
+  std::vector<std::string> matches;
+  for (const Selectable& node : nodes) {
+    if (node.position < 0) continue;
+    LayerRecipe layer;
+    layer.match = node.name;
+    const auto count = std::count_if(nodes.begin(), nodes.end(), [&](const Selectable& other) {
+      return other.position >= 0 && MatchesName(layer, other);
+    });
+    matches.push_back(count == 1 ? node.name : "");
+  }
+  return matches;
+}
+
 }  // namespace kiln

@@ -4,7 +4,9 @@
 #define KILN_QUANTISE_LAYER_SETTINGS_H_
 
 #include <optional>
+#include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "kiln/ir/graph.h"
 #include "kiln/quantise/recipe.h"
@@ -34,6 +36,11 @@ class SettingsOfNodes {
  private:
   std::unordered_map<const Node*, LayerSettings> settings_;
 };
+
+// Returns, for each node that multiplies and accumulates, in the order of positions, the `match` of
+// a `layers` entry that selects no other of these nodes: its name. Empty for a node whose name also
+// selects another one.
+std::vector<std::string> MatchesByPosition(const Graph& graph);
 
 }  // namespace kiln
 

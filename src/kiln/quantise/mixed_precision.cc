@@ -180,6 +180,7 @@ class Search {
       return ErrorAt("", "candidates", "there are none",
                      "names of types, the widest first, such as int8, int4");
     }
+    result_.candidates = options_.candidates;
     for (const std::string& name : options_.candidates) {
       KILN_ASSIGN_OR_RETURN(Recipe recipe, RecipeByName(name));
       candidates_.push_back(std::move(recipe));
@@ -197,6 +198,7 @@ class Search {
     for (size_t i = 0; i < groups.size(); ++i) {
       for (const Value* member : groups[i].members) group_of[member] = i;
     }
+    const std::vector<std::string> matches = MatchesByPosition(graph_);
     std::unordered_map<size_t, size_t> unit_of;  // by group
     for (const Layer& layer : LayersOf(graph_)) {
       const auto group = group_of.find(layer.input);
@@ -208,6 +210,7 @@ class Search {
       PrecisionUnit& unit = result_.units[it->second];
       unit.layers.push_back(layer.node->name());
       unit.positions.push_back(layer.position);
+      unit.matches.push_back(matches[static_cast<size_t>(layer.position)]);
       for (size_t k = 0; k < candidates_.size(); ++k) {
         unit.choices[k].cost += CostOf(layer, candidates_[k], options_.cost);
       }
@@ -224,9 +227,11 @@ class Search {
     for (size_t u = 0; u < picks.size(); ++u) {
       if (picks[u] == 0) continue;
       const Recipe& candidate = candidates_[static_cast<size_t>(picks[u])];
-      for (const int64_t position : result_.units[u].positions) {
+      const PrecisionUnit& unit = result_.units[u];
+      for (size_t i = 0; i < unit.layers.size(); ++i) {
         LayerRecipe& layer = recipe.layers.emplace_back();
-        layer.position = Position{position};
+        layer.match = unit.matches[i];
+        if (layer.match.empty()) layer.position = Position{unit.positions[i]};
         layer.inputs = candidate.activations;
         layer.weights = candidate.weights;
       }
@@ -401,6 +406,20 @@ Merit TopScores(std::vector<int32_t> labels, const ScoreLayout& layout, int k) {
   };
 }
 
+std::string MixedPrecision::ChoiceTable() const {
+  size_t wide = 5;
+  for (const PrecisionUnit& unit : units) {
+    for (const std::string& layer : unit.layers) wide = std::max(wide, layer.size());
+  }
+  std::string out = fmt::format("{:>4}  {:{}}  type\n", "unit", "layer", wide);
+  for (size_t u = 0; u < units.size(); ++u) {
+    const std::string& type = candidates[static_cast<size_t>(choice().picks[u])];
+    for (const std::string& layer : units[u].layers)
+      out += fmt::format("{:>4}  {:{}}  {}\n", u + 1, layer, wide, type);
+  }
+  return out;
+}
+
 std::string MixedPrecision::Report(std::string_view cost_unit, std::string_view merit_unit) const {
   const auto others = [&](const std::string& text) {
     return has_others ? fmt::format(" {:>10}", text) : std::string();
@@ -419,6 +438,7 @@ std::string MixedPrecision::Report(std::string_view cost_unit, std::string_view 
   }
   const TradeOffPoint& best = choice();
   out +=
+      "units by candidate: a letter for each unit, in the order of the table of layers below\n"
       "damage: mean squared error of the outputs over their mean square, by the model and "
       "measured\n";
   if (has_others) {
@@ -434,7 +454,8 @@ std::string MixedPrecision::Report(std::string_view cost_unit, std::string_view 
       "(gap {:.3g} %). "
       "Merits are measured, that they follow the damage is not proved.\n",
       best.lower_bound, cost_unit, best.cost > 0 ? 100 * (1 - best.lower_bound / best.cost) : 0);
-  return out;
+  return out + "\nLayers of the choice; layers of one unit take their type together:\n" +
+         ChoiceTable();
 }
 
 StatusOr<MixedPrecision> SearchMixedPrecision(

@@ -81,7 +81,9 @@ struct MixedPrecisionOptions {
 struct PrecisionUnit {
   std::vector<std::string> layers;  // names of nodes
   std::vector<int64_t> positions;   // their indices among the multiply-accumulate nodes
-  std::vector<Choice> choices;      // by candidate: cost, and damage if only this unit takes it
+  // For each layer the `match` that selects it in a recipe; empty where only its position does.
+  std::vector<std::string> matches;
+  std::vector<Choice> choices;  // by candidate: cost, and damage if only this unit takes it
 };
 
 // One assignment of candidates to units, with its predicted and its measured quality.
@@ -100,6 +102,7 @@ struct TradeOffPoint {
 
 // The result of the search.
 struct MixedPrecision {
+  std::vector<std::string> candidates;  // names, as in the options
   std::vector<PrecisionUnit> units;
   double base_damage = 0;  // with all units in the first candidate
   double fp32_merit = 0;
@@ -108,12 +111,16 @@ struct MixedPrecision {
   std::vector<TradeOffPoint> curve;
   int chosen = 0;              // index into `curve`: the cheapest within the budget
   bool within_budget = false;  // false if even the first point exceeds it; the first is then chosen
-  Recipe recipe;               // of the chosen assignment
+  Recipe recipe;               // of the chosen assignment; selects layers by name where it can
 
   const TradeOffPoint& choice() const { return curve[static_cast<size_t>(chosen)]; }
-  // Formats the curve and the certificate as a table for people. The units are names, for example
-  // "bit" and "%".
+  // Formats the curve, the type of each layer in the choice, and the certificate as tables for
+  // people. The units are names, for example "bit" and "%".
   std::string Report(std::string_view cost_unit, std::string_view merit_unit) const;
+
+ private:
+  // Returns a table with the type of each layer in the choice.
+  std::string ChoiceTable() const;
 };
 
 // Searches an assignment for `graph`, the fp32 network in the layout in which it will run.

@@ -8,6 +8,7 @@
 #include "kiln/quantise/correct_biases.h"
 #include "kiln/quantise/equalise_weights.h"
 #include "kiln/quantise/quantise.h"
+#include "kiln/support/check.h"
 
 namespace kiln {
 
@@ -44,6 +45,13 @@ StatusOr<const Graph*> PostTraining::Exact(const Recipe& recipe, int64_t images)
 StatusOr<Graph> QuantiseOnImages(const Graph& graph, const Recipe& recipe,
                                  std::span<const Tensor> inputs, int64_t images) {
   return PostTraining(graph, inputs).Quantise(recipe, images);
+}
+
+StatusOr<Graph> QuantiseWithoutImages(const Graph& graph, const Recipe& recipe) {
+  KILN_CHECK(!NeedsData(recipe));
+  Graph prepared = graph.Clone();
+  if (recipe.equalise_weights) EqualiseWeights(prepared);
+  return Quantise(prepared, recipe, CalibrationData::Assumed());
 }
 
 }  // namespace kiln

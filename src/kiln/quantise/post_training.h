@@ -61,6 +61,8 @@ class PostTraining {
 // Does the same for a single recipe.
 StatusOr<Graph> QuantiseOnImages(const Graph& graph, const Recipe& recipe,
                                  std::span<const Tensor> inputs, int64_t images);
+// Does the same without images for a recipe that does not need any (NeedsData).
+StatusOr<Graph> QuantiseWithoutImages(const Graph& graph, const Recipe& recipe);
 
 }  // namespace kiln
 

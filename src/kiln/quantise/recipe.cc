@@ -78,6 +78,15 @@ bool NeedsChannels(const Recipe& recipe) {
          });
 }
 
+bool NeedsData(const Recipe& recipe) {
+  const auto needs = [](const TensorRecipe& tensor) { return tensor.type.scheme != Scheme::kNone; };
+  return recipe.correct_biases || needs(recipe.activations) ||
+         std::any_of(recipe.layers.begin(), recipe.layers.end(), [&](const LayerRecipe& layer) {
+           return (layer.activations && needs(*layer.activations)) ||
+                  (layer.inputs && needs(*layer.inputs));
+         });
+}
+
 bool MatchesGlob(std::string_view glob, std::string_view name) {
   // On a mismatch, let the last star take one more character. Earlier stars never need to grow:
   // whatever follows them has matched already.

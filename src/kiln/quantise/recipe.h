@@ -3,8 +3,8 @@
 //
 //   activations:                  # results of operators, and graph inputs
 //     type: mxint8                #   a complete type by its name: sets format, scheme, block_size
-//                                 #   and scale_format (FindQuantType in numerics/format.h).
-//                                 #   Otherwise key by key:
+//                                 #   and scale_format (FindActivationType and FindWeightType in
+//                                 #   recipe_names.h). Otherwise key by key:
 //     format: int8                #   any format of numerics/format.h, also codebooks in YAML files
 //     scheme: per_tensor          #   or none (codes are values), or per_block (microscaling; see
 //                                 #   block_axes.h)
@@ -130,6 +130,9 @@ Recipe Int8Recipe();
 // Returns whether a tensor of the recipe uses kPercentilePerChannel, which requires calibration by
 // channel.
 bool NeedsChannels(const Recipe& recipe);
+// Returns whether images can change the result: ranges of activations to be found from them, or
+// biases to be corrected. Weights alone need none.
+bool NeedsData(const Recipe& recipe);
 
 // Parses a recipe. `source` names it in messages.
 //   errors  unknown keys, wrong types, unknown names, and combinations without meaning; messages

@@ -17,8 +17,14 @@ void AddTensorKeys(bool is_weight, std::vector<RecipeKey>* keys) {
                      std::string(help)});
   };
   add("type", "type", "a number type, such as mxint8, nf4 or bf16", "none",
-      "sets `format`, `scheme`, `block_size` and `scale_format` at once; these keys beside it "
-      "change parts of it");
+      is_weight ? "sets `format`, `scheme`, `block_size` and `scale_format` at once, as "
+                  "`--quantise` does with the name: a type of blocks has its blocks, any other of "
+                  "up to 8 bits and whole integers have scheme per_channel, wider floats have "
+                  "scheme none; the keys beside it change parts of it"
+                : "sets `format`, `scheme`, `block_size` and `scale_format` at once, as "
+                  "`--quantise` does with the name: a type of blocks has its blocks, any other of "
+                  "up to 8 bits and whole integers have scheme per_tensor, wider floats have "
+                  "scheme none; the keys beside it change parts of it");
   add("format", "format", "a number format, or the file of a codebook", "int8",
       is_weight ? "codes of the constants that convolutions and matrix products multiply by"
                 : "codes of graph inputs and of the results of operators");

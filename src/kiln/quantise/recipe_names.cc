@@ -1,6 +1,8 @@
 // Chooses schemes, zero points and calibration methods for pairs of number types.
 #include "kiln/quantise/recipe_names.h"
 
+#include <utility>
+
 #include "kiln/numerics/mac.h"
 
 namespace kiln {
@@ -39,6 +41,16 @@ std::string_view ActivationsBeside(std::string_view weights) {
 }
 
 }  // namespace
+
+StatusOr<QuantType> FindActivationType(std::string_view name) {
+  KILN_ASSIGN_OR_RETURN(QuantType type, FindQuantType(name));
+  return AsActivations(std::move(type));
+}
+
+StatusOr<QuantType> FindWeightType(std::string_view name) {
+  KILN_ASSIGN_OR_RETURN(QuantType type, FindQuantType(name));
+  return AsWeights(std::move(type));
+}
 
 Recipe RecipeFor(const QuantType& activations, const QuantType& weights) {
   Recipe recipe = Int8Recipe();

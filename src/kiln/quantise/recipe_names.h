@@ -12,6 +12,14 @@
 
 namespace kiln {
 
+// Returns the type that a name means for activations or for weights: FindQuantType, except that
+// formats of up to 8 bits without blocks are given scales: activations one per tensor, weights one
+// per output channel. Weights in wider whole integers also have one scale per output channel.
+// RecipeByName and the key `type` of recipes use these functions.
+//   errors  an unknown type; the message lists the known ones
+StatusOr<QuantType> FindActivationType(std::string_view name);
+StatusOr<QuantType> FindWeightType(std::string_view name);
+
 // Returns a recipe with all activations and all weights in these types and everything else as in
 // the recipe `int8`. Ranges of activations minimise the mean squared error (mse). So do those of
 // weights, except for whole integers of 7 bits and more, where clipping gains nothing (min_max).

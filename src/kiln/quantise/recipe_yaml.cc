@@ -1,9 +1,11 @@
 // Reads and writes recipes as YAML files (recipe.h lists the keys).
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
 
 #include "kiln/quantise/recipe.h"
+#include "kiln/quantise/recipe_names.h"
 #include "kiln/support/excerpt.h"
 #include "kiln/support/nearest_name.h"
 #include "kiln/support/yaml.h"
@@ -112,7 +114,7 @@ void ReadSymmetry(const YamlMap& map, bool is_weight, QuantType* type) {
 void ReadTensor(const YamlMap& map, bool is_weight, TensorRecipe* recipe) {
   QuantType& type = recipe->type;
   const bool was_symmetric = type.symmetric;
-  map.Parsed("type", &type, FindQuantType);
+  map.Parsed("type", &type, is_weight ? FindWeightType : FindActivationType);
   // The name of a type says nothing about zero points.
   if (map.Has("type")) type.symmetric = was_symmetric;
   map.Parsed("format", &type.format, FindElementFormat);
@@ -152,6 +154,16 @@ std::optional<TensorRecipe> ReadOverride(const YamlMap& map, std::string_view ke
   return recipe;
 }
 
+// Returns whether an entry of `layers` has a key that is none of an entry's keys. A misspelt key is
+// the likely reason why such an entry selects or changes nothing, so only that key is reported.
+bool HasUnknownLayerKey(const YamlMap& map) {
+  constexpr std::string_view kKeys[] = {"match", "operator",    "position", "optional",
+                                        "keep",  "activations", "inputs",   "weights"};
+  const std::vector<std::string> keys = map.Keys();
+  return std::ranges::any_of(
+      keys, [&](const std::string& key) { return std::ranges::find(kKeys, key) == end(kKeys); });
+}
+
 // Reads one entry of `layers`.
 LayerRecipe ReadLayer(const YamlMap& map, const Recipe& recipe) {
   LayerRecipe layer;
@@ -159,7 +171,8 @@ LayerRecipe ReadLayer(const YamlMap& map, const Recipe& recipe) {
   map.String("match", &layer.match);
   if (map.Has("operator")) map.Parsed("operator", &layer.op.emplace(), FindOperator);
   if (map.Has("position")) map.Parsed("position", &layer.position.emplace(), FindPosition);
-  if (!map.Has("match") && !map.Has("operator") && !map.Has("position")) {
+  const bool is_complete = !HasUnknownLayerKey(map);
+  if (is_complete && !map.Has("match") && !map.Has("operator") && !map.Has("position")) {
     map.Fail("", "names no nodes", "give match, operator or position");
   }
   map.Bool("optional", &layer.optional);
@@ -171,7 +184,7 @@ LayerRecipe ReadLayer(const YamlMap& map, const Recipe& recipe) {
   if (map.Has("keep") && has_settings) {
     map.Fail("keep", "a layer that stays float has no other settings",
              "leave out activations, inputs and weights");
-  } else if (!map.Has("keep") && !has_settings) {
+  } else if (is_complete && !map.Has("keep") && !has_settings) {
     map.Fail("", "changes nothing", "give keep, activations, inputs or weights");
   }
   return layer;

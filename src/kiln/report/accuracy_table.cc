@@ -267,9 +267,11 @@ std::vector<std::string> AccuracyTable::AllNotes() const {
   if (!no_accuracy.empty()) all.push_back("no accuracy: " + no_accuracy);
   for (const Row& row : rows) {
     if (row.host_share <= 0) continue;
-    all.push_back(fmt::format("{}: {} of the operations on the host{}", row.format,
-                              Percent(row.host_share, 2),
-                              Because(row.host_reason, row.host_share)));
+    const bool is_variant = !row.machine.empty() && row.machine != accelerator;
+    all.push_back(fmt::format(
+        "{}: {} of the operations on the host{}{}", row.format, Percent(row.host_share, 2),
+        Because(row.host_reason, row.host_share),
+        is_variant ? fmt::format("; beside the variant '{}'", row.machine) : std::string()));
   }
   return all;
 }

@@ -17,8 +17,9 @@ namespace kiln {
 struct AccuracyTable {
   // The result of one format. A row with a `fault` has no other figures.
   struct Row {
-    std::string format;   // as the user named it; in the first row RunReport::reference
-    std::string machine;  // the variant of the design point; empty at the reference level
+    std::string format;  // as the user named it; in the first row RunReport::reference
+    // The design point or its variant; empty at the reference level.
+    std::string machine;
     std::optional<AccuracyReport> accuracy;   // with labels
     std::optional<AccuracyReport> agreement;  // without labels: classes equal to the reference's
     std::vector<OutputFidelity> outputs;      // compared with the reference's outputs

@@ -34,6 +34,14 @@ size_t IndentOf(std::string_view line) {
   return IsBullet(word) || number ? end + 1 : blanks;
 }
 
+// Returns whether lines of a paragraph end before `line`, so that it is not joined to them.
+bool BeginsBlock(std::string_view line) {
+  const size_t blanks = std::min(line.find_first_not_of(' '), line.size());
+  const std::string_view text = line.substr(blanks);
+  return text.empty() || text.starts_with('|') || text.starts_with('#') ||
+         text.starts_with("```") || IndentOf(line) > blanks;
+}
+
 // Appends `text` to `out`, whose last line begins at `line`, in lines of at most kMarkdownColumns
 // bytes that begin with `indent` blanks. The first piece is not moved to a line of its own.
 void AppendPieces(std::string_view text, size_t indent, size_t line, std::string* out) {
@@ -81,6 +89,29 @@ std::string WrapMarkdown(std::string_view text) {
     begin = end + 1;
   }
   return out;
+}
+
+std::string ReflowMarkdown(std::string_view text) {
+  std::string joined;
+  bool fenced = false, in_paragraph = false;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = text.substr(begin, end - begin);
+    const bool fence = line.starts_with("```");
+    if (in_paragraph && !fenced && !BeginsBlock(line)) {
+      joined.back() = ' ';
+      joined += line.substr(line.find_first_not_of(' '));
+    } else {
+      joined += line;
+    }
+    fenced = fenced != fence;
+    const std::string_view words = line.substr(std::min(line.find_first_not_of(' '), line.size()));
+    in_paragraph =
+        !fenced && !fence && !words.empty() && !words.starts_with('|') && !words.starts_with('#');
+    if (end < text.size()) joined += '\n';
+    begin = end + 1;
+  }
+  return WrapMarkdown(joined);
 }
 
 }  // namespace kiln

@@ -20,6 +20,10 @@ std::string MarkdownItem(std::string_view text);
 // is. Rows of tables and blocks of code between ``` stay as they are.
 std::string WrapMarkdown(std::string_view text);
 
+// Joins the lines of each paragraph and list item of `text` and breaks them as WrapMarkdown does.
+// Headings, rows of tables and blocks of code between ``` stay as they are.
+std::string ReflowMarkdown(std::string_view text);
+
 }  // namespace kiln
 
 #endif  // KILN_SUPPORT_MARKDOWN_H_

@@ -163,6 +163,55 @@ TEST(SystolicObjective, EveryObjectiveFindsTheBestOfItsSpace) {
   for (const size_t o : {1, 2, 3}) EXPECT_GT(better_than_fastest[o], 10) << o;
 }
 
+// Behind a memory, no tiling has a smaller time: the larger of its cycles and of its transfer, plus
+// a sixteenth of the transfer. What the certificate says of cycles stays true.
+TEST(SystolicObjective, BehindAMemoryNoTilingHasASmallerTime) {
+  Random random(47);
+  int searched = 0, other_than_fastest = 0;
+  for (int i = 0; i < 60; ++i) {
+    const Config config = AnyConfig(random, i);
+    Instruction instruction = AnyInstruction(random, config, i);
+    std::vector<Measures> all;
+    double fewest = std::numeric_limits<double>::max();
+    for (const Tiling& tiling : TilingsOf(instruction, config)) {
+      instruction.tiling = tiling;
+      all.push_back(MeasuresOf(instruction, config));
+      fewest = std::min(fewest, all.back()[0]);
+    }
+    if (all.empty()) continue;
+    ++searched;
+    for (const double bandwidth : {0.5, 4.0, 1e12}) {
+      const auto time = [&](const Measures& one) {
+        const double transfer = one[3] / bandwidth;
+        return (one[0] > transfer ? one[0] : transfer) + transfer / 16;
+      };
+      CompileOptions options;
+      options.memory_bytes_per_cycle = bandwidth;
+      Scheduler scheduler(config, Ranking(config, options));
+      const auto schedule = scheduler.Find(instruction);
+      ASSERT_TRUE(schedule.ok()) << schedule.status();
+      instruction.tiling = schedule->tiling;
+      const Measures found = MeasuresOf(instruction, config);
+      double least = std::numeric_limits<double>::max();
+      for (const Measures& one : all) least = std::min(least, time(one));
+      EXPECT_LE(time(found), least * kRounding) << bandwidth << Print(instruction, config);
+      EXPECT_TRUE(schedule->best_of_space);
+      const Certificate& proof = schedule->certificate;
+      EXPECT_EQ(proof.cost, found[0]);
+      EXPECT_LE(proof.lower_bound, fewest);
+      if (proof.optimal) {
+        EXPECT_EQ(proof.cost, fewest);
+      }
+      if (bandwidth > 1e9) {
+        EXPECT_EQ(found[0], fewest) << "such a memory adds nothing";
+      }
+      if (bandwidth < 1) other_than_fastest += found[0] > fewest ? 1 : 0;
+    }
+  }
+  EXPECT_GT(searched, 40);
+  EXPECT_GT(other_than_fastest, 10);
+}
+
 std::unique_ptr<Program> CompileBy(Objective objective, const Graph& prepared,
                                    const Config& config) {
   CompileOptions options;

@@ -123,7 +123,8 @@ Status BinaryAccelerator::EmitRtl(const Program& program, const FolderContent& c
   int64_t recorded = 0;
   KILN_ASSIGN_OR_RETURN(const hardware::StreamSample streams,
                         RecordSample(*own, content.sample, config_.stages, &recorded));
-  hardware::DesignGuide& guide = project.guide.emplace(GuideOf("binary", config_.name, content));
+  hardware::DesignGuide& guide =
+      project.guide.emplace(GuideOf("binary", config_.name, content, program));
   if (recorded > 0) {
     const uint64_t beats = std::accumulate(streams.beats.begin(), streams.beats.end(), uint64_t{0});
     AddSample(streams.run, fmt::format("--beats {}", beats), &project);

@@ -126,7 +126,8 @@ Status CgraAccelerator::EmitRtl(const Program& program, const FolderContent& con
   int64_t beats = 0, recorded = 0;
   KILN_ASSIGN_OR_RETURN(const hardware::SampleRun sample,
                         RecordSample(*compiled, content.sample, &beats, &recorded));
-  hardware::DesignGuide& guide = project.guide.emplace(GuideOf("cgra", config_.name, content));
+  hardware::DesignGuide& guide =
+      project.guide.emplace(GuideOf("cgra", config_.name, content, program));
   if (recorded > 0) {
     AddSample(sample, fmt::format("--beats {}", beats), &project);
     guide.sample = fmt::format(

@@ -104,8 +104,7 @@ void NameTensors(const DataflowProgram& program, size_t segment, hardware::Desig
         (*places)[i].meaning += ", value = scale of the channel * sum + offset";
       } else if (annotation.has_value() && annotation->scales.size() == 1) {
         const int64_t zero = annotation->zero_points.empty() ? 0 : annotation->zero_points[0];
-        (*places)[i].meaning +=
-            fmt::format(", value = {} * (code - {})", annotation->scales[0], zero);
+        (*places)[i].meaning += ", " + CodeMeaning(annotation->scales[0], zero);
       }
     }
   };
@@ -233,7 +232,7 @@ std::string ReadmeOfSegments(const DataflowProgram& program, const FolderContent
       "what "
       "they mean. A stream without a tensor's name carries a tensor of another segment.\n";
   if (!content.figures.empty()) text += "\n## Figures\n\n" + content.figures;
-  return WrapMarkdown(text);
+  return ReflowMarkdown(text);
 }
 
 }  // namespace
@@ -252,8 +251,11 @@ Status DataflowAccelerator::EmitRtl(const Program& program, const FolderContent&
     project.others.emplace_back("design.yaml", PrintConfig(config_));
     AddSample(samples[i], "", &project);
     hardware::DesignGuide& guide =
-        project.guide.emplace(GuideOf("dataflow", config_.name, content));
-    if (segments.size() > 1) guide.part = SegmentFolder(i);
+        project.guide.emplace(GuideOf("dataflow", config_.name, content, program));
+    if (segments.size() > 1) {
+      guide.part = SegmentFolder(i);
+      guide.host.clear();  // the README.md above the segments lists the steps of the network
+    }
     guide.start = StartOf(pipeline);
     guide.inputs = PlacesOf(pipeline, StageKind::kSource);
     guide.outputs = PlacesOf(pipeline, StageKind::kSink);
@@ -269,8 +271,7 @@ Status DataflowAccelerator::EmitRtl(const Program& program, const FolderContent&
                                "network.",
                                i, segments.size());
     }
-    guide.files = {{"driver/kiln_registers.h", "the registers as a C header"},
-                   {"pipeline.txt", "the stages and channels of the machine"},
+    guide.files = {{"pipeline.txt", "the stages and channels of the machine"},
                    {"weights.bin", "the weights that the machine reads from memory"}};
     hardware::StreamSample streams{samples[i], {}};
     for (const int s : pipeline.Find(StageKind::kSink)) {

@@ -28,8 +28,14 @@ StatusOr<Level> FindLevel(std::string_view name) {
 
 StatusOr<std::unique_ptr<Accelerator>> Accelerator::WithFormats(const QuantType&,
                                                                 const QuantType&) const {
+  const auto listed = [](const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+    return text;
+  };
   return UnsupportedAt(
-      "", name(), "the number formats of the " + std::string(family()) + " family are fixed", "");
+      "", name(), "the number formats of the " + std::string(family()) + " family are fixed",
+      "activations in " + listed(ActivationFormats()) + "; weights in " + listed(WeightFormats()));
 }
 
 Status Accelerator::CheckObjective(Objective objective) const {

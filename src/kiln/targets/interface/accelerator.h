@@ -43,6 +43,9 @@ struct CompileOptions {
   // callers call CheckObjective first.
   Objective objective = Objective::kCycles;
   int node_nm = kDefaultNode;  // CMOS node of the energies that kEnergy and kEdp weigh
+  // > 0: the bandwidth of the memory behind all ports together, for objectives that weigh cycles. A
+  // family whose schedules do not depend on it ignores it.
+  double memory_bytes_per_cycle = 0;
   uint64_t seed = 1;
 };
 

@@ -3,6 +3,7 @@
 #define KILN_TARGETS_INTERFACE_FOLDER_GUIDE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "kiln/hardware/design_guide.h"
@@ -19,9 +20,13 @@ inline constexpr char kWholeNetworkSample[] =
 // launches that fit are in it.
 inline constexpr size_t kMostSampleBytes = size_t{4} << 20;
 
-// Returns the guide of a folder with its names and figures; the family adds the rest.
+// Returns the guide of a folder with its names, its figures and the kernels that the host computes;
+// the family adds the rest.
 hardware::DesignGuide GuideOf(std::string family, std::string design_point,
-                              const FolderContent& content);
+                              const FolderContent& content, const Program& program);
+
+// Returns what a code means: "value = 0.5 * (code + 3)" for the zero point -3.
+std::string CodeMeaning(float scale, int64_t zero_point);
 
 }  // namespace kiln
 

@@ -146,6 +146,20 @@ TEST_F(SystolicDriver, CompilesForEveryPlatform) {
   EXPECT_TRUE(made.ok()) << made;
   EXPECT_TRUE(std::filesystem::exists(driver / "build/main_linux"));
   EXPECT_TRUE(std::filesystem::exists(driver / "build/bare/kiln_platform_bare.o"));
+
+  // The addresses may be variables of make; without them make says what to give.
+  std::filesystem::remove_all(driver / "build/bare");
+  const Status named = RunProgram({"make", "-s", "-C", driver.string(), "bare", "CC=gcc",
+                                   "REGISTERS=0x40000000", "MEMORY=0x80000000"},
+                                  folder_.path() / "driver.log");
+  EXPECT_TRUE(named.ok()) << named;
+  EXPECT_TRUE(std::filesystem::exists(driver / "build/bare/kiln_platform_bare.o"));
+  const Status without =
+      RunProgram({"make", "-s", "-C", driver.string(), "bare", "CC=gcc", "REGISTERS=0x40000000"},
+                 folder_.path() / "driver.log");
+  EXPECT_FALSE(without.ok());
+  EXPECT_THAT(*ReadFile(folder_.path() / "driver.log"),
+              HasSubstr("make bare REGISTERS=0x40000000 MEMORY=0x80000000"));
 }
 
 TEST(SystolicRegisters, AreThoseOfTheDocuments) { hardware::ExpectInDocument(Registers()); }

@@ -173,7 +173,8 @@ size_t RunOf(const std::vector<MemoryContent>& contents, size_t begin) {
 
 Status CheckStreamMachine(const Config& config) {
   KILN_RETURN_IF_ERROR(
-      Expect(config.rows == 1, "rows", fmt::format("{} rows", config.rows), "'rows: 1'"));
+      Expect(config.rows == 1, "rows", fmt::format("{} rows", config.rows),
+             "'rows: 1'; a design point of more rows is for `kiln cgra map` only"));
   KILN_RETURN_IF_ERROR(Expect(!config.relaxed_distance, "distance", "links between any two tiles",
                               "'distance: strict'"));
   KILN_RETURN_IF_ERROR(Expect(config.hop_cycles == 1, "hop_cycles",

@@ -47,11 +47,15 @@ void AddTiling(const std::string& tiling, std::string* schedule) {
 
 // Returns the end of a kernel's description: the claim that its tilings have the least of what the
 // objective minimises.
-std::string LeastOfTilings(Objective objective) {
-  const std::string_view what = objective == Objective::kEnergy    ? "energy"
+std::string LeastOfTilings(const Ranking& ranking) {
+  const Objective objective = ranking.objective();
+  const std::string_view what = objective == Objective::kCycles    ? "estimated time"
+                                : objective == Objective::kEnergy  ? "energy"
                                 : objective == Objective::kTraffic ? "traffic"
+                                : ranking.has_memory()             ? "energy times estimated time"
                                                                    : "energy times cycles";
-  return fmt::format(", least {} among its tilings", what);
+  return fmt::format(", least {}{} among its tilings", what,
+                     ranking.has_memory() ? " behind the memory" : "");
 }
 
 // Generates the program of one graph; Run does the steps in order.
@@ -149,9 +153,12 @@ class Generator {
       }
       // Tilings and loop orders are timed as if every port had its own bus.
       if (config_.shared_bus) certificate.optimal = false;
-      if (config_.shared_bus && ranking_.objective() == Objective::kEdp) best = false;
+      if (config_.shared_bus &&
+          (ranking_.objective() == Objective::kEdp || ranking_.has_memory())) {
+        best = false;
+      }
       if (best && !kernel.info.schedule.empty() && !ranking_.by_cycles())
-        kernel.info.schedule += LeastOfTilings(ranking_.objective());
+        kernel.info.schedule += LeastOfTilings(ranking_);
     }
     if (config_.shared_bus) {
       parts_.notes.emplace_back(

@@ -14,6 +14,11 @@
 namespace kiln::systolic {
 namespace {
 
+// The share of an instruction's transfers during which the rest of the machine waits, roughly: its
+// first fills, its last drains, and what ports that share a memory wait for each other. Measured on
+// networks with memories of several bandwidths (docs/systolic-compiler.md).
+constexpr double kNotHidden = 1.0 / 16;
+
 // Returns how many taps of all outputs along one axis are inside the image.
 int64_t TapsInside(const RegionAxis& axis, int32_t outputs, int32_t limit) {
   int64_t inside = 0;
@@ -152,6 +157,18 @@ class Fetches {
 
 }  // namespace
 
+double Ranking::Time(int64_t cycles, int64_t bytes) const {
+  const auto own = static_cast<double>(cycles);
+  if (!has_memory()) return own;
+  const double transfer = static_cast<double>(bytes) / memory_bytes_per_cycle_;
+  return std::max(own, transfer) + kNotHidden * transfer;
+}
+
+double Ranking::CyclesFor(double time, int64_t bytes) const {
+  if (!has_memory()) return time;
+  return time - kNotHidden * static_cast<double>(bytes) / memory_bytes_per_cycle_;
+}
+
 Expense& Expense::operator+=(const Expense& other) {
   cycles += other.cycles;
   picojoules += other.picojoules;
@@ -180,7 +197,7 @@ Expense Ranking::ExpenseOf(const Instruction& instruction, int64_t cycles) const
 }
 
 double Ranking::Measure(const Expense& expense) const {
-  const auto cycles = static_cast<double>(expense.cycles);
+  const double cycles = Time(expense.cycles, expense.bytes);
   switch (objective_) {
     case Objective::kCycles:
       return cycles;

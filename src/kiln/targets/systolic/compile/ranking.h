@@ -32,10 +32,21 @@ class Ranking {
   explicit Ranking(const Config& config) : Ranking(config, CompileOptions()) {}
   // By options.objective, with energies at options.node_nm, one of hardware::TechnologyNodes.
   Ranking(const Config& config, const CompileOptions& options)
-      : config_(config), objective_(options.objective), node_nm_(options.node_nm) {}
+      : config_(config), objective_(options.objective), node_nm_(options.node_nm) {
+    if (objective_ == Objective::kCycles || objective_ == Objective::kEdp)
+      memory_bytes_per_cycle_ = options.memory_bytes_per_cycle;
+  }
 
   Objective objective() const { return objective_; }
-  bool by_cycles() const { return objective_ == Objective::kCycles; }
+  // Returns whether only cycles count, with a memory that serves every port at its full rate.
+  bool by_cycles() const { return objective_ == Objective::kCycles && !has_memory(); }
+  // Returns whether the bandwidth of the memory behind all ports counts.
+  bool has_memory() const { return memory_bytes_per_cycle_ > 0; }
+  // Returns the time of an instruction that takes `cycles` on ports of their own and moves `bytes`:
+  // the cycles, or with a memory behind all ports an estimate that never falls when either grows.
+  double Time(int64_t cycles, int64_t bytes) const;
+  // Returns cycles with which Time is at least `time`.
+  double CyclesFor(double time, int64_t bytes) const;
   bool weighs_energy() const {
     return objective_ == Objective::kEnergy || objective_ == Objective::kEdp;
   }
@@ -43,7 +54,7 @@ class Ranking {
   double Picojoules(const Events& events) const;
   // Returns the expense of an instruction, tiling included, that takes `cycles`.
   Expense ExpenseOf(const Instruction& instruction, int64_t cycles) const;
-  // Returns what the objective minimises: cycles, picojoules, picojoules times cycles, or bytes.
+  // Returns what the objective minimises: time, picojoules, picojoules times time, or bytes.
   double Measure(const Expense& expense) const;
   // Returns whether `a` has the smaller measure or, if they are equal, fewer cycles.
   bool IsBetter(const Expense& a, const Expense& b) const;
@@ -52,6 +63,7 @@ class Ranking {
   const Config& config_;
   Objective objective_;
   int node_nm_;
+  double memory_bytes_per_cycle_ = 0;  // 0: every port has its full rate
 };
 
 // The expenses of one matrix or depthwise instruction under each tiling of a list, in closed form:

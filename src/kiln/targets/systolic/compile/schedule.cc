@@ -193,11 +193,12 @@ int64_t WorkOf(const Instruction& instruction, const Config& config) {
   return CountVisits(instruction, config) * (passes + 4);
 }
 
-// A tiling to be timed. The search minimises its cycles times `factor`.
+// A tiling to be timed. The search minimises its time (Ranking::Time) times `factor`.
 struct Candidate {
   size_t index = 0;  // of the tiling
   double factor = 1;
-  double bound = 0;  // a lower bound of the product
+  int64_t bytes = 0;  // 0 if the ranking does not weigh them
+  double bound = 0;   // a lower bound of the product
 };
 
 // Returns picojoules and bytes with each tiling; empty if only cycles count.
@@ -219,25 +220,30 @@ std::vector<Expense> ExpensesOf(const Instruction& instruction, const Config& co
 std::vector<Candidate> CandidatesOf(const std::vector<Tiling>& tilings,
                                     const std::vector<Expense>& expenses, const Ranking& ranking) {
   const bool product = ranking.objective() == Objective::kEdp;
+  const bool by_time = ranking.objective() == Objective::kCycles;
   double least = std::numeric_limits<double>::max();
-  if (!product) {
+  if (!product && !by_time) {
     for (const Expense& expense : expenses) least = std::min(least, ranking.Measure(expense));
   }
   std::vector<Candidate> candidates;
   for (size_t i = 0; i < tilings.size(); ++i) {
     if (product) {
-      candidates.push_back({.index = i, .factor = expenses[i].picojoules});
-    } else if (expenses.empty() || ranking.Measure(expenses[i]) == least) {
+      candidates.push_back(
+          {.index = i, .factor = expenses[i].picojoules, .bytes = expenses[i].bytes});
+    } else if (by_time) {
+      candidates.push_back({.index = i, .bytes = expenses.empty() ? 0 : expenses[i].bytes});
+    } else if (ranking.Measure(expenses[i]) == least) {
       candidates.push_back({.index = i});
     }
   }
   return candidates;
 }
 
-// Returns cycles whose product with `factor` is at least `cost`.
-int64_t CyclesFor(double cost, double factor) {
+// Returns cycles whose time times the candidate's factor is at least `cost`.
+int64_t CyclesFor(double cost, const Candidate& one, const Ranking& ranking) {
   // One more than the quotient, which may have been rounded down.
-  const double cycles = std::floor(cost / factor) + 1;
+  const double cycles =
+      std::max(1.0, std::floor(ranking.CyclesFor(cost / one.factor, one.bytes)) + 1);
   constexpr auto kMost = std::numeric_limits<int64_t>::max();
   return cycles < static_cast<double>(kMost) ? static_cast<int64_t>(cycles) : kMost;
 }
@@ -379,7 +385,7 @@ StatusOr<Schedule> Scheduler::Find(const Instruction& instruction) {
     Bounder bounder(trial, config_);
     for (size_t i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
       Candidate& one = candidates[i];
-      one.bound = one.factor * static_cast<double>(bounder.Of(tilings[one.index]));
+      one.bound = one.factor * ranking_.Time(bounder.Of(tilings[one.index]), one.bytes);
     }
   });
   std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
@@ -389,7 +395,9 @@ StatusOr<Schedule> Scheduler::Find(const Instruction& instruction) {
   struct Timed {
     Candidate candidate;
     int64_t cycles = 0;
-    double cost() const { return candidate.factor * static_cast<double>(cycles); }
+  };
+  const auto cost_of = [&](const Timed& one) {
+    return one.candidate.factor * ranking_.Time(one.cycles, one.candidate.bytes);
   };
   constexpr double kNone = std::numeric_limits<double>::max();
   double best = kNone;
@@ -412,13 +420,13 @@ StatusOr<Schedule> Scheduler::Find(const Instruction& instruction) {
       Timed& one = timed[static_cast<size_t>(begin)];
       Instruction tiled = trial;
       tiled.tiling = tilings[one.candidate.index];
-      one.cycles = EstimateCycles(tiled, config_, CyclesFor(enough, one.candidate.factor));
+      one.cycles = EstimateCycles(tiled, config_, CyclesFor(enough, one.candidate, ranking_));
     });
     for (const Timed& one : timed) {
       if (one.candidate.bound >= best) break;
       ++timed_;
-      if (one.cost() < best) {
-        best = one.cost();
+      if (cost_of(one) < best) {
+        best = cost_of(one);
         best_timed = one;
       }
     }
@@ -431,7 +439,7 @@ StatusOr<Schedule> Scheduler::Find(const Instruction& instruction) {
   schedule.tiling = tilings[best_timed.candidate.index];
   schedule.expense = expenses.empty() ? Expense() : expenses[best_timed.candidate.index];
   schedule.expense.cycles = best_timed.cycles;
-  // Only cycles and products with them need times.
+  // Only time and products with it need the cycles of tilings.
   schedule.best_of_space = all_timed || ranking_.objective() == Objective::kEnergy ||
                            ranking_.objective() == Objective::kTraffic;
   Certificate& certificate = schedule.certificate;

@@ -9,7 +9,9 @@
 //
 // Energy and traffic do not depend on time and have a closed form (ranking.h), so every point gets
 // its own. By energy or traffic, only the points with the least of it are timed, to find the
-// fastest of them. By their product with cycles, bounds and times are multiplied by each point's energy.
+// fastest of them. By their product with cycles, bounds and times are multiplied by each point's
+// energy. With a memory behind all ports, each point's time grows with its bytes (Ranking::Time),
+// and so does its bound; certificates of cycles remain those of ports of their own.
 #ifndef KILN_TARGETS_SYSTOLIC_COMPILE_SCHEDULE_H_
 #define KILN_TARGETS_SYSTOLIC_COMPILE_SCHEDULE_H_
 

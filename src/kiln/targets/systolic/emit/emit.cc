@@ -179,8 +179,7 @@ std::string MeaningOf(const Binding& b) {
   if (!b.holds_codes()) return "the value";
   if (e.blocked()) return "value = number * scale of its block";
   if (!IsInteger(e.element)) return fmt::format("value = {} * number", e.scale);
-  return fmt::format("value = {} * (code - {}), codes {} to {}", e.scale, e.zero_point, e.low,
-                     e.high);
+  return fmt::format("{}, codes {} to {}", CodeMeaning(e.scale, e.zero_point), e.low, e.high);
 }
 
 // Returns a tensor's axes by strides in bytes. An axis whose stride is negative runs the other way
@@ -214,7 +213,7 @@ std::string StartOf(const SystolicProgram& program, const ProgramImage& image) {
     if (step.kind == Step::Kind::kHost) {
       const HostStep& host = program.host_steps()[static_cast<size_t>(step.begin)];
       text += fmt::format(
-          "{}. Compute `{}` on the host: it reads and writes memory.\n", number++,
+          "{}. Compute `{}` on the host (see \"Kernels of the host\").\n", number++,
           hardware::SampleName(program.kernels()[static_cast<size_t>(host.kernel)].name));
       continue;
     }
@@ -278,12 +277,20 @@ Status EmitDesign(const SystolicProgram& program, const FolderContent& content,
   AddSample(sample, "--memory memory.hex", &project);
   AddDriverTo(program, sample, &project);
   hardware::DesignGuide& guide =
-      project.guide.emplace(GuideOf("systolic", program.config().name, content));
+      project.guide.emplace(GuideOf("systolic", program.config().name, content, program));
   guide.start = StartOf(program, ProgramImageOf(program));
   for (const auto& [bindings, places] :
        {std::pair{&program.inputs(), &guide.inputs}, {&program.outputs(), &guide.outputs}}) {
     for (const Binding& binding : *bindings) {
       for (hardware::PlacedTensor& place : PlacesOf(binding)) places->push_back(std::move(place));
+    }
+  }
+  for (const HostStep& step : program.host_steps()) {
+    for (const auto& [bindings, places] :
+         {std::pair{&step.inputs, &guide.host_reads}, {&step.outputs, &guide.host_writes}}) {
+      for (const Binding& binding : *bindings) {
+        for (hardware::PlacedTensor& place : PlacesOf(binding)) places->push_back(std::move(place));
+      }
     }
   }
   if (!sample.empty()) guide.sample = kWholeNetworkSample;

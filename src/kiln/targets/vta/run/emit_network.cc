@@ -61,8 +61,8 @@ hardware::PlacedTensor PlaceOf(const ProgramParts& program, int index) {
     place.axes.push_back({"byte", {{4, plane}}});
     place.meaning = "value = scale of the channel * sum";
   } else {
-    place.meaning = fmt::format("value = {} * (code - {}), codes {} to {}", map.codes.scale,
-                                map.codes.zero, map.codes.low, map.codes.high);
+    place.meaning = fmt::format("{}, codes {} to {}", CodeMeaning(map.codes.scale, map.codes.zero),
+                                map.codes.low, map.codes.high);
   }
   return place;
 }
@@ -133,7 +133,8 @@ Status EmitNetwork(const VtaProgram& program, const FolderContent& content,
   AddSample(sample, fmt::format("--memory memory.bin --base {}", vector.base), &project);
   AddDriverTo(vector, sample, &project);
   project.others.emplace_back("program.txt", program.Print());
-  hardware::DesignGuide& guide = project.guide.emplace(GuideOf("vta", parts.config.name, content));
+  hardware::DesignGuide& guide =
+      project.guide.emplace(GuideOf("vta", parts.config.name, content, program));
   guide.start = StartOf(parts, vector);
   guide.layout =
       "The lists name every map that the host writes or reads between launches. Planes, "
