@@ -286,19 +286,20 @@ Status Ablate(const TrainOptions& base, const Settings& settings) {
     variant.change(&options);
     if (options.shape.stacked) options.most_tiles = kStackedTiles;
     TrainingState state = BeginTraining(options);
-    double mapped = 0, latency = 0;
+    double mapped = 0, logs = 0;
     int points = 0;
     const Status status = Train(options, &state, [&](const CurvePoint& point) {
       if (point.iteration > options.iterations - 5) {
         mapped += point.mapped;
-        latency += point.latency;
+        // An iteration that maps no episode has no latency.
+        if (point.mapped > 0) logs += point.mapped * std::log(point.latency);
         ++points;
       }
       return true;
     });
     KILN_RETURN_IF_ERROR(status);
-    fmt::print("| {} | {:.1f} % | {:.3f} |\n", variant.name, 100 * mapped / points,
-               latency / points);
+    fmt::print("| {} | {:.1f} % | {} |\n", variant.name, 100 * mapped / points,
+               mapped > 0 ? fmt::format("{:.3f}", std::exp(logs / mapped)) : "-");
     std::fflush(stdout);
     mappers.emplace_back(variant.name,
                          MakePpoMapper(std::make_shared<const Policy>(state.weights)));
