@@ -158,11 +158,15 @@ std::string MemoryText(const RunReport& report) {
       memory.row_miss_cycles == 0
           ? std::string()
           : fmt::format(", {} more for a row miss", Counted(memory.row_miss_cycles, "cycle"));
+  const double bus = report.traffic.has_value() ? report.traffic->bus_bytes_per_cycle : 0;
+  const std::string streams =
+      bus > 0 ? fmt::format("; all streams share a bus of {:g} B a cycle in each direction", bus)
+              : std::string();
   return fmt::format(
-      "{}: {:.4g} B a cycle for all ports together and {}{} at {:.5g} MHz; it moves "
+      "{}: {:.4g} B a cycle for all ports together and {}{} at {:.5g} MHz{}; {} "
       "the run's bytes in {} cycles",
       memory.text, memory.bytes_per_cycle, Counted(memory.latency_cycles, "cycle"), miss,
-      memory.mhz, Thousands(MemoryCycles(report)));
+      memory.mhz, streams, bus > 0 ? "they move" : "it moves", Thousands(MemoryCycles(report)));
 }
 
 std::string WrittenText(const RunReport& report) {
