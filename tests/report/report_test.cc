@@ -60,6 +60,16 @@ TEST(RunReport, KernelsAreChargedWhatTheyAdd) {
 
 // The fastest and the slowest of the images, wherever they stand.
 // 0.0 % would say that the machine idles.
+// Names of layers that differ in their middle differ in the table, too.
+TEST(RunReport, NamesOfKernelsStayDifferent) {
+  RunReport report = ExampleReport();
+  report.kernels[0].name = "/encoder/layers/layer.10/attention/self/query/MatMul";
+  report.kernels[3].name = "/encoder/layers/layer.11/attention/self/query/MatMul";
+  const std::string text = ToText(report);
+  EXPECT_THAT(text, HasSubstr("\n/encoder/layers/layer.10/at…y/MatMul  "));
+  EXPECT_THAT(text, HasSubstr("\n/encoder/layers/layer.11/at…y/MatMul  "));
+}
+
 TEST(RunReport, UtilisationIsUnknownWithoutMultiplyAccumulates) {
   RunReport report = ExampleReport();
   EXPECT_EQ(UtilisationText(report), "40.6 %");
