@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "kiln/flow/flow.h"
@@ -101,6 +102,99 @@ TEST(OuterMemory, AllPortsShareIt) {
     EXPECT_EQ(report.traffic->ports[static_cast<size_t>(loads[0].port)].name, "memory");
     EXPECT_EQ(loads[0].port_bytes, 5000);
   }
+}
+
+// Streams of 64 bytes per beat read 6,400 bytes and write 1,600 through a bus of 16 bytes.
+RunReport ReportWithStreams() {
+  RunReport report = ExampleReport();
+  report.traffic = Traffic::ForStreams(64, report.kernels.size());
+  report.traffic->bytes = {{4000, 1000}, {900, 100}, {0, 0}, {1500, 500}};
+  return report;
+}
+
+// The DRAM moves all bytes; the bus moves reads and writes at the same time, 16 bytes each.
+TEST(OuterMemory, StreamsShareABus) {
+  const auto machine = Machine("se-4");
+  const auto apply = [&](const char* memory) {
+    RunReport report = ReportWithStreams();
+    RtlOptions rtl;
+    EXPECT_EQ(ApplyMemory(*ParseOuterMemory(memory), *machine, &report, &rtl), OkStatus());
+    EXPECT_DOUBLE_EQ(report.memory->mhz, 100);
+    return report;
+  };
+  const RunReport fast = apply("19.2GB/s,100ns");
+  EXPECT_EQ(MemoryCycles(fast), 400) << "6,400 / 16";
+  EXPECT_THAT(MemoryText(fast), HasSubstr("all streams share a bus of 16 B a cycle in each "
+                                          "direction; they move the run's bytes in 400 cycles"));
+  EXPECT_EQ(fast.traffic->BytesRead(0), 4000) << "shared ports are not counted again";
+  EXPECT_EQ(fast.traffic->BytesWritten(0), 1000);
+  const std::vector<KernelLoad> loads = KernelLoads(fast);
+  EXPECT_EQ(fast.traffic->ports[static_cast<size_t>(loads[0].port)].name, "bus, reads");
+  EXPECT_EQ(loads[0].port_bytes, 4000);
+  EXPECT_DOUBLE_EQ(loads[0].port_share, 250.0 / 2500) << "4,000 / 16 of the kernel's cycles";
+  const auto json = nlohmann::json::parse(ToJson(fast));
+  EXPECT_EQ(json["outer_memory"]["least_cycles"], 400);
+  std::vector<std::string> directions;
+  for (const auto& port : json["ports"]) directions.push_back(port["direction"]);
+  EXPECT_THAT(directions, testing::ElementsAre("read", "write", "read", "write", "both"));
+
+  const RunReport slow = apply("100MB/s,100ns");
+  EXPECT_EQ(MemoryCycles(slow), 8000) << "1 byte per cycle";
+  EXPECT_EQ(slow.traffic->ports[static_cast<size_t>(KernelLoads(slow)[0].port)].name, "memory");
+}
+
+// Behind a memory that is much faster than the bus, a run of each family takes at least the cycles
+// that the bus needs for its streams' bytes.
+TEST(OuterMemory, RunsOnStreamsTakeTheCyclesOfTheBus) {
+  for (const char* name : {"se-16", "binary-176", "dataflow-pynq"}) {
+    SCOPED_TRACE(name);
+    FlowOptions options;
+    options.model = "models/demo_fashion_mnist.onnx";
+    options.accelerator = std::string("accelerators/") + name + ".yaml";
+    options.images.random = 1;
+    options.memory = *ParseOuterMemory("900TB/s,1ns");
+    const auto report = RunFlow(options);
+    ASSERT_TRUE(report.ok()) << report.status();
+    int64_t read = 0, written = 0;
+    for (size_t k = 0; k < report->kernels.size(); ++k) {
+      read += report->traffic->BytesRead(k);
+      written += report->traffic->BytesWritten(k);
+    }
+    const int64_t least = (std::max(read, written) + 15) / 16;
+    EXPECT_EQ(MemoryCycles(*report), least);
+    ASSERT_EQ(report->cycles_per_image.size(), 1u);
+    EXPECT_GE(report->cycles_per_image[0], least);
+    if (std::string(name) == "se-16") {
+      EXPECT_LT(static_cast<double>(report->cycles_per_image[0]), 1.05 * static_cast<double>(least))
+          << "nearly all of its cycles";
+    }
+  }
+}
+
+TEST(OuterMemory, ALatencyOfZeroIsNotedAsOneCycle) {
+  const auto machine = Machine("se-4");
+  const auto notes = [&](const char* memory) {
+    RunReport report = ReportWithStreams();
+    report.notes.clear();
+    RtlOptions rtl;
+    EXPECT_EQ(ApplyMemory(*ParseOuterMemory(memory), *machine, &report, &rtl), OkStatus());
+    EXPECT_EQ(rtl.memory_latency, 1u);
+    return report.notes;
+  };
+  EXPECT_THAT(notes("1GB/s,0ns"), testing::ElementsAre(HasSubstr("0 in --memory is 1 cycle")));
+  EXPECT_TRUE(notes("1GB/s,1ns").empty());
+}
+
+// Writes can need the most cycles.
+TEST(OuterMemory, TheBusCarriesWritesBesideReads) {
+  RunReport report = ReportWithStreams();
+  report.traffic->bytes = {{160, 1600}, {0, 0}, {0, 0}, {16, 16}};
+  report.traffic->PutBehindMemory(1000);
+  report.memory =
+      RunReport::Memory{.text = "", .mhz = 100, .bytes_per_cycle = 1000, .latency_cycles = 1};
+  EXPECT_EQ(MemoryCycles(report), 101) << "1,616 / 16";
+  EXPECT_EQ(report.traffic->ports[static_cast<size_t>(KernelLoads(report)[0].port)].name,
+            "bus, writes");
 }
 
 TEST(OuterMemory, TheReportSaysInHowManyCyclesItMovesTheBytes) {

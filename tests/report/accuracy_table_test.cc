@@ -84,6 +84,9 @@ TEST(AccuracyTable, PageIsWellFormedWithAPointForEachMeasuredFormat) {
   for (size_t at = page.find("<circle"); at != std::string::npos; at = page.find("<circle", at + 1))
     ++points;
   EXPECT_EQ(points, 3u);
+  // Points name their format, and a narrow page scrolls the table.
+  EXPECT_NE(page.find("r=\"4\"><title>int8: 8 bits, "), std::string::npos);
+  EXPECT_NE(page.find("<div class=\"scroll\"><table>"), std::string::npos);
   EXPECT_EQ(page.find("net <1>"), std::string::npos) << "not escaped";
 }
 

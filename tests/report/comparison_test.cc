@@ -147,6 +147,17 @@ TEST(Comparison, LabelsOfRunsDiffer) {
   EXPECT_THAT(c.labels, ElementsAre("a int8 (1)", "a int8 (2)", "a int8 (2) #2"));
 }
 
+// Both labels begin and end with the same 20 characters.
+TEST(Comparison, HeadingsOfLongNamesDiffer) {
+  const std::string text =
+      ToText(*Compare({RunOf("systolic-int8-16x16-with-a-wide-a-input-port-of-32-bytes", "a.json"),
+                       RunOf("systolic-int8-16x16-with-a-wide-b-input-port-of-32-bytes", "b.json")},
+                      false),
+             0);
+  EXPECT_THAT(text, HasSubstr("…a-input-port-of-32-bytes int8"));
+  EXPECT_THAT(text, HasSubstr("…b-input-port-of-32-bytes int8"));
+}
+
 TEST(Comparison, OneRunIsNoComparison) {
   const auto one = Compare({RunOf("a", "a.json")}, false);
   EXPECT_EQ(MessageOf(one.status()),
@@ -186,6 +197,24 @@ TEST(SavedRun, ReadsWhatAReportWrites) {
   EXPECT_EQ(run->kernels[1].cycles, 500);  // it begins while conv1 still runs
   EXPECT_TRUE(run->kernels[2].on_host);
   EXPECT_EQ(run->kernels[3].cycles, 1000);
+}
+
+// `kiln compile --json` has no trace: the kernels' cycles are the certificates' costs of
+// example_report.h, and the comparison says so.
+TEST(SavedRun, ReadsTheEstimatesOfAProgramThatHasNotRun) {
+  RunReport report = ExampleReport();
+  report.trace.reset();
+  report.cycles_per_image.clear();
+  const auto run = ParseSavedRun(ToJson(report), "compiled.json");
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_TRUE(run->kernels_estimated);
+  ASSERT_EQ(run->kernels.size(), 4u);
+  EXPECT_EQ(run->kernels[0].cycles, report.kernels[0].certificate.cost);
+  EXPECT_EQ(run->kernels[2].cycles, std::nullopt) << "on the host";
+  const Comparison c = *Compare({*run, RunOf("a", "a.json")}, true);
+  EXPECT_THAT(c.notes, testing::Contains("compiled.json: nothing has run; the cycles of its "
+                                         "kernels are the compiler's estimates"));
+  EXPECT_FALSE(ParseSavedRun(ToJson(ExampleReport()), "run.json")->kernels_estimated);
 }
 
 TEST(SavedRun, RefusesOtherFiles) {

@@ -135,9 +135,9 @@ TEST(Roofline, PointsLieWhereTheFiguresSay) {
   EXPECT_THAT(page, AllOf(HasSubstr("What limits the kernels"),
                           HasSubstr("peak: 32 operations a cycle"), HasSubstr("inputs: 4 B/cycle"),
                           HasSubstr("weights: 8 B/cycle"), Not(HasSubstr("results: 4"))));
-  // conv: log10(20) = 1.30103 of the decades -2 to 2 between 74 and 1060; log10(16) = 1.20412 of
+  // conv: log10(20) = 1.30103 of the decades -2 to 2 between 74 and 1040; log10(16) = 1.20412 of
   // -1 to 2 between 368 and 20.
-  EXPECT_THAT(page, HasSubstr(R"(cx="887.7" cy="112.3")"));
+  EXPECT_THAT(page, HasSubstr(R"(cx="871.2" cy="112.3")"));
   RunReport bare = LoadReport();
   bare.trace.reset();
   EXPECT_THAT(ToHtml(bare), Not(HasSubstr("class=\"roof\"")));

@@ -10,6 +10,7 @@
 #include "kiln/report/html.h"
 #include "kiln/report/run_report.h"
 #include "kiln/support/file.h"
+#include "tests/report/clipped_text.h"
 #include "tests/report/example_report.h"
 #include "tests/report/well_formed.h"
 
@@ -60,6 +61,16 @@ TEST(RunReport, KernelsAreChargedWhatTheyAdd) {
 
 // The fastest and the slowest of the images, wherever they stand.
 // 0.0 % would say that the machine idles.
+// Names of layers that differ in their middle differ in the table, too.
+TEST(RunReport, NamesOfKernelsStayDifferent) {
+  RunReport report = ExampleReport();
+  report.kernels[0].name = "/encoder/layers/layer.10/attention/self/query/MatMul";
+  report.kernels[3].name = "/encoder/layers/layer.11/attention/self/query/MatMul";
+  const std::string text = ToText(report);
+  EXPECT_THAT(text, HasSubstr("\n/encoder/layers/layer.10/at…y/MatMul  "));
+  EXPECT_THAT(text, HasSubstr("\n/encoder/layers/layer.11/at…y/MatMul  "));
+}
+
 TEST(RunReport, UtilisationIsUnknownWithoutMultiplyAccumulates) {
   RunReport report = ExampleReport();
   EXPECT_EQ(UtilisationText(report), "40.6 %");
@@ -214,6 +225,12 @@ TEST(Html, DrawsQueuesBetweenUnits) {
   // One curve, for the queue that skips a unit.
   EXPECT_EQ(picture.find("<path"), picture.rfind("<path"));
   EXPECT_NE(picture.find("<path"), std::string::npos);
+  // A share is written on the bar in the colour of the page where the bar covers its place.
+  EXPECT_THAT(picture, HasSubstr(R"(<text class="faint" x="454" y="42" text-anchor="end">65.0 %)"));
+  RunReport busy = report;
+  busy.trace->units[0].busy_cycles = 3800;
+  EXPECT_THAT(ToHtml(busy),
+              HasSubstr(R"(<text class="on-bar" x="454" y="42" text-anchor="end">95.0 %)"));
   // The same in JSON, by name.
   EXPECT_THAT(ToJson(report), HasSubstr(R"("name": "array to join",
       "from": "array",
@@ -223,6 +240,37 @@ TEST(Html, DrawsQueuesBetweenUnits) {
   // Foreign units are survived.
   report.trace->queues.push_back({.name = "odd", .from = 9, .to = 12});
   EXPECT_EQ(WellFormedFault(ToHtml(report)), "");
+}
+
+// Names of stages are long, and the last marks of axes are at the edges of the pictures.
+TEST(Html, PicturesHoldTheirText) {
+  RunReport report = ExampleReport();
+  report.trace->units[0].name = "stage WWWW/Conv with a name that no label has room for, A";
+  report.trace->units[1].name = "stage WWWW/Conv with a name that no label has room for, B";
+  report.trace->queues = {{.name = "in", .to = 0, .depth = 1 << 20, .highest = 1 << 20}};
+  report.traffic = Traffic::For({{.name = "reads", .bytes_per_cycle = 8}}, report.kernels.size());
+  report.traffic->bytes = {{4}, {900}, {0}, {1500}};  // 10,000 operations a byte
+  for (const int64_t cycles : {4000, 4100, 999999, 1000000, 123456789}) {
+    report.trace->cycles = cycles;
+    EXPECT_THAT(ClippedTexts(ToHtml(report)), testing::IsEmpty()) << cycles;
+  }
+  EXPECT_THAT(ClippedTexts(R"re(<svg viewBox="0 0 100 9"><text x="20" text-anchor="end">)re"
+                           R"re(<title>long</title>abc</text><text x="80">abc</text></svg>)re"),
+              testing::ElementsAre("abc", "abc"));
+}
+
+// The units of a systolic machine wait for 15 causes: each has a colour of the style sheet.
+TEST(Html, CausesOfWaitingHaveColoursOfTheirOwn) {
+  RunReport report = ExampleReport();
+  report.trace->units[0].stall_cycles.clear();
+  for (int cause = 0; cause < 15; ++cause)
+    report.trace->units[0].stall_cycles["cause " + std::to_string(cause)] = 10;
+  const std::string html = ToHtml(report);
+  for (int colour = 1; colour <= 15; ++colour) {
+    const std::string name = "u" + std::to_string(colour);
+    EXPECT_THAT(html, HasSubstr("." + name + " { fill: var(--" + name + "); }"));
+    EXPECT_THAT(html, testing::ContainsRegex("class=\"" + name + "\" [^>]*><title>cause "));
+  }
 }
 
 TEST(Html, TellsALessFortunateRun) {

@@ -1,12 +1,15 @@
 // Tests of formatted numbers, cleaned text and aligned tables.
 #include "kiln/report/text.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 namespace kiln {
 namespace {
+
+using testing::ElementsAre;
 
 TEST(Text, Numbers) {
   EXPECT_EQ(Thousands(0), "0");
@@ -82,6 +85,17 @@ TEST(Text, Shortens) {
   EXPECT_EQ(Shorten("short", 5), "short");
   EXPECT_EQ(Shorten("abcdefghij", 7), "abc…hij");
   EXPECT_EQ(Width(Shorten("ääääääääää", 6)), 6u);
+}
+
+// Texts that Shorten would make equal are cut at another place, or less.
+TEST(Text, ShortensApart) {
+  EXPECT_THAT(ShortenApart({"short", "abcdefghij", "short"}, 7),
+              ElementsAre("short", "abc…hij", "short"));
+  EXPECT_THAT(ShortenApart({"abcdefghij", "abcdeXghij", "abcdefghij"}, 7),
+              ElementsAre("a…fghij", "a…Xghij", "a…fghij"));
+  // No cut to 7 characters keeps the sixth.
+  EXPECT_THAT(ShortenApart({"abc-----hij", "abc--X--hij"}, 7),
+              ElementsAre("abc-----hij", "abc--X--hij"));
 }
 
 TEST(Table, Aligns) {

@@ -134,13 +134,14 @@ Status ApplyMemory(const OuterMemory& memory, const Accelerator& accelerator, Ru
   }
   KILN_ASSIGN_OR_RETURN(const double mhz, ClockOf(accelerator, report->machine->cost.node_nm));
   RunReport::Memory timed = MemoryAtClock(memory, mhz);
+  if (memory.seconds == 0) {
+    report->notes.emplace_back(
+        "no memory answers in the cycle of the request: the latency of 0 in --memory is 1 cycle");
+  }
   rtl->memory_latency = static_cast<uint64_t>(timed.latency_cycles);
   rtl->dram_bytes_per_cycle = timed.bytes_per_cycle;
   rtl->dram_row_miss = static_cast<uint64_t>(timed.row_miss_cycles);
-  for (size_t k = 0; k < report->traffic->bytes.size(); ++k)
-    report->traffic->bytes[k].push_back(report->traffic->Bytes(k));
-  report->traffic->ports.push_back(
-      {.name = "memory", .bytes_per_cycle = timed.bytes_per_cycle, .shared = true});
+  report->traffic->PutBehindMemory(timed.bytes_per_cycle);
   report->memory = std::move(timed);
   return OkStatus();
 }

@@ -38,9 +38,9 @@ RunReport::Memory MemoryAtClock(const OuterMemory& memory, double mhz);
 Status AdaptToMemory(const OuterMemory& memory, CompileOptions* compile,
                      std::unique_ptr<Accelerator>* accelerator, RunReport* report);
 
-// Sets the memory of a run on the accelerator, and adds it to the report and, as the port "memory",
-// to the report's traffic. The ports share a DRAM of this bandwidth and latency with these row
-// misses. AdaptToMemory comes before.
+// Sets the memory of a run on the accelerator, and adds it to the report and to the ports of the
+// report's traffic (Traffic::PutBehindMemory). The ports share a DRAM of this bandwidth and latency
+// with these row misses. AdaptToMemory comes before.
 Status ApplyMemory(const OuterMemory& memory, const Accelerator& accelerator, RunReport* report,
                    RtlOptions* rtl);
 

@@ -218,7 +218,9 @@ std::string Picture(const AccuracyTable& table) {
       out += fmt::format(R"(<line class="axis" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>)",
                          px, py, begin < px ? begin + width : begin, label);
     }
-    out += fmt::format(R"(<circle class="u0" cx="{:.1f}" cy="{:.1f}" r="4"/>)", px, py);
+    out += fmt::format(R"(<circle class="u0" cx="{:.1f}" cy="{:.1f}" r="4"><title>{}: {:g} bits, )"
+                       R"({:.2f}</title></circle>)",
+                       px, py, EscapeHtml(point.name), point.bits, point.merit);
     out += fmt::format(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", begin, label + 4,
                        EscapeHtml(point.name));
   }
@@ -227,7 +229,7 @@ std::string Picture(const AccuracyTable& table) {
 
 // Formats the rows as an HTML table; faults span all columns.
 std::string HtmlTable(const AccuracyTable& table) {
-  std::string out = "<table><thead><tr>";
+  std::string out = R"(<div class="scroll"><table><thead><tr>)";
   const std::vector<std::string> heads = Heads(table);
   for (size_t i = 0; i < heads.size(); ++i) {
     out += fmt::format(R"(<th class="{}">{}</th>)", i == 0 ? "" : "n", EscapeHtml(heads[i]));
@@ -246,7 +248,7 @@ std::string HtmlTable(const AccuracyTable& table) {
     }
     out += "</tr>";
   }
-  return out + "</tbody></table>";
+  return out + "</tbody></table></div>";
 }
 
 // Returns whether a row has counts of labels and answers.

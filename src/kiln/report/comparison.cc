@@ -178,6 +178,11 @@ StatusOr<Comparison> Compare(std::vector<SavedRun> runs, bool any_host) {
                                            first.file, first.model,
                                            Metric(first.macs, "multiply-accumulates")));
   }
+  for (const SavedRun& run : runs) {
+    if (!run.kernels_estimated) continue;
+    comparison.notes.push_back(fmt::format(
+        "{}: nothing has run; the cycles of its kernels are the compiler's estimates", run.file));
+  }
   comparison.labels = LabelsOf(runs);
   comparison.kernels = KernelsOf(runs);
   comparison.runs = std::move(runs);
@@ -189,9 +194,10 @@ std::string ToText(const Comparison& c, int top) {
   std::string out;
   for (const std::string& note : c.notes) out += "note: " + CleanUtf8(note) + '\n';
   if (!out.empty()) out += '\n';
+  const std::vector<std::string> labels = ShortenApart(c.labels, kLabelWidth);
   const auto add_runs = [&](Table& table) {
     for (size_t r = 0; r < c.runs.size(); ++r) {
-      table.Right(Shorten(c.labels[r], kLabelWidth));
+      table.Right(labels[r]);
       if (r > 0) table.Right("");
     }
   };
@@ -232,9 +238,12 @@ std::string ToText(const Comparison& c, int top) {
   kernels.Column("cycles by kernel");
   add_runs(kernels);
   kernels.Column("");
+  std::vector<std::string> names;
+  for (size_t k = 0; k < shown; ++k) names.push_back(slowest[k]->name);
+  names = ShortenApart(names, kNameWidth);
   for (size_t k = 0; k < shown; ++k) {
     const Comparison::Kernel& kernel = *slowest[k];
-    std::vector<std::string> cells = {Shorten(kernel.name, kNameWidth)};
+    std::vector<std::string> cells = {names[k]};
     for (size_t r = 0; r < c.runs.size(); ++r) {
       cells.push_back(KernelText(c, kernel, r));
       if (r > 0) cells.push_back(Against(CyclesAt(c, kernel, 0), CyclesAt(c, kernel, r), false));

@@ -33,7 +33,7 @@ std::string Swatch(std::string_view css_class);
 // Draws a horizontal bar for a share of 0 to 1 as SVG, for table cells.
 std::string ShareBar(double share, std::string_view css_class);
 
-// Returns the CSS class of a unit's colour: "u0" to "u7", in order of first appearance among the
+// Returns the CSS class of a unit's colour: "u0" to "u15", in order of first appearance among the
 // kernels, or "host" for the host.
 std::string UnitClass(const RunReport& report, std::string_view unit);
 

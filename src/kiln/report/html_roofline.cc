@@ -13,7 +13,7 @@ namespace kiln::html {
 namespace {
 
 // Sizes in SVG units: the picture, and the plot area within it.
-constexpr double kPictureWidth = 1072, kPictureHeight = 420, kLeft = 74, kRight = 1060, kTop = 20,
+constexpr double kPictureWidth = 1072, kPictureHeight = 420, kLeft = 74, kRight = 1040, kTop = 20,
                  kBottom = 368;
 
 // An axis from 10^first to 10^last, whole decades.

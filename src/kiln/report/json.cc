@@ -69,7 +69,7 @@ OrderedJson Ports(const RunReport& report) {
   for (const MemoryPort& port : report.traffic->ports) {
     ports.push_back({{"name", port.name},
                      {"bytes_per_cycle", port.bytes_per_cycle},
-                     {"direction", port.shared   ? "both"
+                     {"direction", port.both     ? "both"
                                    : port.writes ? "write"
                                                  : "read"}});
   }

@@ -45,6 +45,7 @@ std::string ShortName(const LayerError& layer) {
 
 constexpr const char* kLayerHeads[] = {"layer", "operator", "value", "type",
                                        "own",   "so far",   "alone", "points lost"};
+constexpr size_t kNameWidth = 40;        // characters of a name in text
 constexpr size_t kFirstLayerNumber = 4;  // the columns from this one on are numbers
 
 // Returns one row of cells for each value. Only the first value of a layer names it and its
@@ -188,10 +189,14 @@ std::string LayersText(const LayerErrors& errors, std::string_view format) {
     table.Column(kLayerHeads[i],
                  i < kFirstLayerNumber ? Table::Align::kLeft : Table::Align::kRight);
   }
-  for (std::vector<std::string>& row : LayerRows(errors)) {
-    for (const size_t name : {size_t{0}, size_t{2}}) row[name] = Shorten(row[name], 40);
-    table.Row(std::move(row));
+  std::vector<std::vector<std::string>> rows = LayerRows(errors);
+  for (const size_t name : {size_t{0}, size_t{2}}) {
+    std::vector<std::string> names;
+    for (const std::vector<std::string>& row : rows) names.push_back(row[name]);
+    names = ShortenApart(names, kNameWidth);
+    for (size_t r = 0; r < rows.size(); ++r) rows[r][name] = std::move(names[r]);
   }
+  for (std::vector<std::string>& row : rows) table.Row(std::move(row));
   return out + table.ToString() + CleanUtf8(LayerSummary(errors)) + "\n" + kLayerLegend + "\n";
 }
 

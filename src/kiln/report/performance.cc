@@ -50,11 +50,19 @@ double ClockOfFigures(double clock_mhz, const MachineClock& clock) {
 
 int64_t MemoryCycles(const RunReport& report) {
   if (!report.memory.has_value() || !report.traffic.has_value()) return 0;
+  const Traffic& traffic = *report.traffic;
+  const int64_t runs = traffic.RunsFor(report.trace.has_value() ? report.trace->images : 1);
+  const auto cycles = [runs](int64_t bytes, double bytes_per_cycle) {
+    return static_cast<int64_t>(std::ceil(static_cast<double>(runs * bytes) / bytes_per_cycle));
+  };
   int64_t bytes = 0;
-  for (size_t k = 0; k < report.traffic->bytes.size(); ++k) bytes += report.traffic->Bytes(k);
-  const int64_t runs = report.traffic->RunsFor(report.trace.has_value() ? report.trace->images : 1);
-  return static_cast<int64_t>(
-      std::ceil(static_cast<double>(runs * bytes) / report.memory->bytes_per_cycle));
+  for (size_t k = 0; k < traffic.bytes.size(); ++k) bytes += traffic.Bytes(k);
+  int64_t least = cycles(bytes, report.memory->bytes_per_cycle);
+  for (size_t p = 0; p < traffic.ports.size(); ++p) {
+    if (traffic.ports[p].shared)
+      least = std::max(least, cycles(traffic.BytesOf(p), traffic.ports[p].bytes_per_cycle));
+  }
+  return least;
 }
 
 std::optional<Performance> PerformanceOf(const RunReport& report) {

@@ -17,6 +17,9 @@
 namespace kiln {
 namespace {
 
+// Characters of names and of operations in tables.
+constexpr size_t kKernelWidth = 36, kOperationWidth = 44;
+
 // Formats an accuracy: per cent, counts and top-k.
 std::string AccuracyText(const AccuracyReport& accuracy) {
   std::string text = fmt::format("{}  ({} of {}", Percent(accuracy.top1(), 2),
@@ -66,6 +69,10 @@ std::string KernelTable(const RunReport& report, int top) {
     std::ranges::move(certificate, std::back_inserter(cells));
     table.Row(std::move(cells));
   };
+  std::vector<std::string> names;
+  for (size_t i = 0; i < slowest.size() && static_cast<int>(i) < top; ++i)
+    names.push_back(report.kernels[static_cast<size_t>(slowest[i].kernel)].name);
+  names = ShortenApart(names, kKernelWidth);
   int64_t rest_cycles = 0;
   double rest_share = 0;
   for (size_t i = 0; i < slowest.size(); ++i) {
@@ -83,9 +90,8 @@ std::string KernelTable(const RunReport& report, int top) {
       const std::string limit = LimitText(load, *report.traffic);
       of_load = {Thousands(load.bytes_read + load.bytes_written), limit.empty() ? "-" : limit};
     }
-    add({Shorten(kernel.name, 36), Shorten(kernel.operation, 44), kernel.unit,
-         Thousands(row.cycles), Percent(row.share),
-         row.utilisation.has_value() ? Percent(*row.utilisation) : "-"},
+    add({names[i], Shorten(kernel.operation, kOperationWidth), kernel.unit, Thousands(row.cycles),
+         Percent(row.share), row.utilisation.has_value() ? Percent(*row.utilisation) : "-"},
         std::move(of_load),
         {proof.lower_bound > 0 ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "-",
          proof.lower_bound > 0 ? Percent(proof.gap()) : "-", ScheduleText(kernel)});
@@ -113,10 +119,17 @@ std::string KernelTable(const RunReport& report, int top) {
 std::string HostTable(const RunReport& report) {
   Table table;
   table.Column("on the host").Column("operation").Right("operations").Column("because");
+  std::vector<const KernelInfo*> on_host;
+  std::vector<std::string> names;
   for (const KernelInfo& kernel : report.kernels) {
     if (!kernel.on_host()) continue;
-    table.Row({Shorten(kernel.name, 36), Shorten(kernel.operation, 44),
-               Thousands(kernel.operations), kernel.host_reason});
+    on_host.push_back(&kernel);
+    names.push_back(kernel.name);
+  }
+  names = ShortenApart(names, kKernelWidth);
+  for (size_t i = 0; i < on_host.size(); ++i) {
+    table.Row({names[i], Shorten(on_host[i]->operation, kOperationWidth),
+               Thousands(on_host[i]->operations), on_host[i]->host_reason});
   }
   return table.empty() ? "" : table.ToString();
 }
@@ -158,11 +171,15 @@ std::string MemoryText(const RunReport& report) {
       memory.row_miss_cycles == 0
           ? std::string()
           : fmt::format(", {} more for a row miss", Counted(memory.row_miss_cycles, "cycle"));
+  const double bus = report.traffic.has_value() ? report.traffic->bus_bytes_per_cycle : 0;
+  const std::string streams =
+      bus > 0 ? fmt::format("; all streams share a bus of {:g} B a cycle in each direction", bus)
+              : std::string();
   return fmt::format(
-      "{}: {:.4g} B a cycle for all ports together and {}{} at {:.5g} MHz; it moves "
+      "{}: {:.4g} B a cycle for all ports together and {}{} at {:.5g} MHz{}; {} "
       "the run's bytes in {} cycles",
       memory.text, memory.bytes_per_cycle, Counted(memory.latency_cycles, "cycle"), miss,
-      memory.mhz, Thousands(MemoryCycles(report)));
+      memory.mhz, streams, bus > 0 ? "they move" : "it moves", Thousands(MemoryCycles(report)));
 }
 
 std::string WrittenText(const RunReport& report) {

@@ -89,7 +89,15 @@ class RunReader {
       const Json& reason = At(from, "host_reason", path("host_reason"));
       if (!reason.is_null()) reader_.Text(from, "host_reason", path("host_reason"));
       kernel.on_host = !reason.is_null();
-      if (Has(from, "cycles")) kernel.cycles = Number(from, "cycles", path("cycles"));
+      if (Has(from, "cycles")) {
+        kernel.cycles = Number(from, "cycles", path("cycles"));
+      } else if (!kernel.on_host) {
+        const Json& proof = At(from, "certificate", path("certificate"));
+        if (Text(proof, "unit", path("certificate.unit")) == "cycles") {
+          kernel.cycles = Number(proof, "cost", path("certificate.cost"));
+          run->kernels_estimated = true;
+        }
+      }
       run->kernels.push_back(std::move(kernel));
     }
   }

@@ -17,7 +17,7 @@ namespace kiln {
 struct SavedKernel {
   std::string name, operation;
   bool on_host = false;
-  std::optional<double> cycles;  // that it adds to the run
+  std::optional<double> cycles;  // that it adds to the run, or the compiler's estimate of them
 };
 
 // The figures of a saved run, of one image. Absent figures are not known.
@@ -35,6 +35,7 @@ struct SavedRun {
   std::optional<double> seconds, images_per_second, cycles, mhz;
   std::optional<double> picojoules, watts, area_um2, utilisation;
   std::vector<SavedKernel> kernels;
+  bool kernels_estimated = false;  // the kernels' cycles are the compiler's estimates
 };
 
 // Parses the JSON of a run. `source` names it in messages.

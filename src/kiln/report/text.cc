@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "kiln/support/check.h"
 
@@ -42,6 +44,35 @@ size_t CharacterAt(std::string_view text, size_t at) {
     if ((byte(at + i) & 0xc0) != 0x80) return 0;
   }
   return length;
+}
+
+// Returns at most `width` characters of clean text. Of a longer text, the characters behind the
+// first `front` are replaced by "…" but for those at the end that there is room for.
+std::string CutBehind(const std::string& clean, size_t front, size_t width) {
+  const size_t length = Width(clean);
+  if (length <= width) return clean;
+  const size_t back = width - 1 - front;
+  std::string out;
+  size_t index = 0;
+  for (size_t at = 0; at < clean.size(); ++index) {
+    const size_t bytes = CharacterAt(clean, at);
+    if (index == front) out += "…";
+    if (index < front || index >= length - back) out += clean.substr(at, bytes);
+    at += bytes;
+  }
+  return out;
+}
+
+// Returns all texts cut in this way; empty if two are then equal, or one is in `taken`.
+std::vector<std::string> CutApart(const std::vector<std::string>& texts, size_t front, size_t width,
+                                  const std::set<std::string>& taken) {
+  std::set<std::string> known = taken;
+  std::vector<std::string> out;
+  for (const std::string& text : texts) {
+    out.push_back(CutBehind(text, front, width));
+    if (!known.insert(out.back()).second) return {};
+  }
+  return out;
 }
 
 }  // namespace
@@ -145,20 +176,38 @@ size_t Width(std::string_view utf8) {
 }
 
 std::string Shorten(std::string_view text, size_t width) {
-  std::string clean = CleanUtf8(text);
-  const size_t length = Width(clean);
-  if (length <= width) return clean;
   KILN_CHECK(width >= 3);
   // Keep both ends: names of layers often differ at the end.
-  const size_t front = width / 2, back = width - 1 - front;
-  std::string out;
-  size_t index = 0;
-  for (size_t at = 0; at < clean.size(); ++index) {
-    const size_t bytes = CharacterAt(clean, at);
-    if (index == front) out += "…";
-    if (index < front || index >= length - back) out += clean.substr(at, bytes);
-    at += bytes;
+  return CutBehind(CleanUtf8(text), width / 2, width);
+}
+
+std::vector<std::string> ShortenApart(const std::vector<std::string>& texts, size_t width) {
+  std::map<std::string, std::string> shown;             // by the clean text
+  std::map<std::string, std::vector<std::string>> all;  // clean texts by what Shorten returns
+  for (const std::string& text : texts) {
+    const std::string clean = CleanUtf8(text);
+    if (shown.emplace(clean, "").second) all[Shorten(clean, width)].push_back(clean);
   }
+  std::set<std::string> taken;
+  for (const auto& [cut, group] : all) {
+    if (group.size() > 1) continue;
+    shown[group[0]] = cut;
+    taken.insert(cut);
+  }
+  for (const auto& [cut, group] : all) {
+    if (group.size() == 1) continue;
+    std::vector<std::string> apart;
+    for (size_t w = width; apart.empty(); w += 4) {
+      for (const size_t front : {w / 2, w / 4, w * 3 / 4}) {
+        apart = CutApart(group, front, w, taken);
+        if (!apart.empty()) break;
+      }
+    }
+    for (size_t i = 0; i < group.size(); ++i) shown[group[i]] = apart[i];
+    taken.insert(apart.begin(), apart.end());
+  }
+  std::vector<std::string> out;
+  for (const std::string& text : texts) out.push_back(shown.at(CleanUtf8(text)));
   return out;
 }
 

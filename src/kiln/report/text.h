@@ -27,6 +27,9 @@ std::string CleanUtf8(std::string_view text);
 std::string EscapeHtml(std::string_view text);
 // Returns at most `width` characters; the middle of longer texts is replaced by "…".
 std::string Shorten(std::string_view text, size_t width);
+// Shortens texts that are read together, such as the names of a column. Texts that differ remain
+// different: those that Shorten would make equal are cut at another place or keep more characters.
+std::vector<std::string> ShortenApart(const std::vector<std::string>& texts, size_t width);
 // Returns the number of characters.
 size_t Width(std::string_view utf8);
 

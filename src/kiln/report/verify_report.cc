@@ -184,6 +184,15 @@ std::string VerifiedText(const VerifyReport& r) {
   return out;
 }
 
+// Returns the names of kernels as tables show them.
+template <typename Kernels>
+std::vector<std::string> NamesOf(const Kernels& kernels) {
+  constexpr size_t kLongest = 40;
+  std::vector<std::string> names;
+  for (const auto& kernel : kernels) names.push_back(kernel.name);
+  return ShortenApart(names, kLongest);
+}
+
 // The table of kernels that were not compared.
 std::string HostKernelTable(const VerifyReport& r) {
   Table table;
@@ -191,8 +200,10 @@ std::string HostKernelTable(const VerifyReport& r) {
       .Column("operation")
       .Right("operations")
       .Column("because");
-  for (const HostKernel& k : r.host_kernels) {
-    table.Row({Shorten(k.name, 40), Shorten(k.operation, 48), Thousands(k.operations), k.reason});
+  const std::vector<std::string> names = NamesOf(r.host_kernels);
+  for (size_t i = 0; i < names.size(); ++i) {
+    const HostKernel& k = r.host_kernels[i];
+    table.Row({names[i], Shorten(k.operation, 48), Thousands(k.operations), k.reason});
   }
   return table.ToString();
 }
@@ -203,9 +214,11 @@ std::string ToText(const VerifyReport& r) {
   Table table;
   table.Column("kernel").Column("operation").Right("cycle level").Right("rtl");
   if (r.timed) table.Column("");
-  for (const VerifiedKernel& k : r.kernels) {
-    std::vector<std::string> row = {Shorten(k.name, 40), Shorten(k.operation, 48),
-                                    Thousands(k.cycle_level), Thousands(k.rtl)};
+  const std::vector<std::string> names = NamesOf(r.kernels);
+  for (size_t i = 0; i < names.size(); ++i) {
+    const VerifiedKernel& k = r.kernels[i];
+    std::vector<std::string> row = {names[i], Shorten(k.operation, 48), Thousands(k.cycle_level),
+                                    Thousands(k.rtl)};
     if (r.timed) row.push_back(k.cycle_level == k.rtl ? "" : "DIFFERENT");
     table.Row(std::move(row));
   }

@@ -125,5 +125,22 @@ TEST_F(CgraEmitRtl, RefusesMachinesThatAreNotBuilt) {
   EXPECT_FALSE(Exists("kiln_accelerator.sv"));
 }
 
+// Behind a memory both streams use one bus of 16 bytes; a beat has 4 lanes of 4 bytes.
+TEST_F(CgraEmitRtl, StreamsShareABusToMemory) {
+  const auto program = Compile(kNetwork);
+  ASSERT_NE(program, nullptr);
+  auto traffic = accelerator_.EstimateTraffic(*program);
+  ASSERT_TRUE(traffic.ok()) << traffic.status();
+  traffic->PutBehindMemory(100);
+  ASSERT_EQ(traffic->ports.size(), 5u);
+  for (size_t p = 0; p < 4; ++p) EXPECT_EQ(traffic->ports[p].bytes_per_cycle, 16) << p;
+  for (size_t k = 0; k < program->kernels().size(); ++k) {
+    EXPECT_EQ(traffic->bytes[k][2], traffic->BytesRead(k));
+    EXPECT_EQ(traffic->bytes[k][3], traffic->BytesWritten(k));
+    EXPECT_EQ(traffic->bytes[k][4], traffic->Bytes(k));
+    EXPECT_EQ(traffic->Bytes(k) == 0, program->kernels()[k].on_host());
+  }
+}
+
 }  // namespace
 }  // namespace kiln::cgra

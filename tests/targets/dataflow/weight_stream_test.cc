@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kiln/targets/dataflow/compile/channels.h"
+#include "kiln/targets/dataflow/cost/events.h"
 #include "kiln/targets/dataflow/emit/emit.h"
 #include "kiln/targets/dataflow/isa/builder.h"
 #include "kiln/targets/dataflow/isa/derived.h"
@@ -60,6 +62,24 @@ TEST(WeightStream, ReadsAWordForEachStep) {
   EXPECT_EQ(BeatsOfImage(StreamOf(pipeline), words), 5);
   EXPECT_EQ(CyclesPerImage(pipeline, StreamOf(pipeline)), 5);
   EXPECT_EQ(CyclesPerImage(pipeline, pipeline.stages[2]), 4);
+}
+
+// Streams use the bus of their machine; the weights come through a port of their own.
+TEST(WeightStream, IsNotOnTheBusOfTheStreams) {
+  std::vector<StageTraffic> all = TrafficOf(Streaming({.bytes = 8, .latency = 5}));
+  ASSERT_EQ(all.size(), 3u);
+  std::vector<MemoryPort> ports;
+  for (const StageTraffic& stage : all) ports.push_back(stage.port);
+  Traffic traffic = Traffic::For(ports, 1);
+  traffic.bus_bytes_per_cycle = 16;
+  for (size_t p = 0; p < all.size(); ++p) traffic.bytes[0][p] = all[p].bytes;
+  traffic.PutBehindMemory(100);
+  std::map<std::string, int64_t> bytes;
+  for (size_t p = 0; p < traffic.ports.size(); ++p)
+    bytes[traffic.ports[p].name] = traffic.bytes[0][p];
+  EXPECT_EQ(bytes["bus, reads"], 4) << "2 words of 2 bytes";
+  EXPECT_EQ(bytes["bus, writes"], 12) << "2 words of 3 codes of 16 bits";
+  EXPECT_EQ(bytes["memory"], 4 + 12 + 5 * 8) << "and 5 beats of weights";
 }
 
 // Counts beats byte by byte.

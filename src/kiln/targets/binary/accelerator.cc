@@ -180,10 +180,7 @@ StatusOr<Energy> BinaryAccelerator::EstimateEnergy(const Program& program, int n
 
 StatusOr<Traffic> BinaryAccelerator::EstimateTraffic(const Program& program) const {
   KILN_ASSIGN_OR_RETURN(const NetworkProgram* own, OwnOf(program));
-  const auto width = static_cast<double>(config_.beat_bytes);
-  Traffic traffic = Traffic::For({{.name = "stream in", .bytes_per_cycle = width},
-                                  {.name = "stream out", .bytes_per_cycle = width, .writes = true}},
-                                 program.kernels().size());
+  Traffic traffic = Traffic::ForStreams(config_.beat_bytes, program.kernels().size());
   for (size_t k = 0; k < own->launches().size(); ++k) {
     for (const Launch& launch : own->launches()[k]) {
       const LaunchEvents events = EventsOf(launch.program);

@@ -182,10 +182,7 @@ StatusOr<Energy> CgraAccelerator::EstimateEnergy(const Program& program, int nod
 StatusOr<Traffic> CgraAccelerator::EstimateTraffic(const Program& program) const {
   KILN_ASSIGN_OR_RETURN(const NetworkProgram* compiled, OwnOf(program));
   const int64_t beat_bytes = int64_t{4} * config_.lanes;
-  const auto width = static_cast<double>(beat_bytes);
-  Traffic traffic = Traffic::For({{.name = "stream in", .bytes_per_cycle = width},
-                                  {.name = "stream out", .bytes_per_cycle = width, .writes = true}},
-                                 program.kernels().size());
+  Traffic traffic = Traffic::ForStreams(beat_bytes, program.kernels().size());
   for (size_t k = 0; k < compiled->lowered().size(); ++k) {
     const LoweredKernel& kernel = compiled->lowered()[k];
     if (!kernel.machine.has_value()) continue;

@@ -317,6 +317,7 @@ StatusOr<Traffic> DataflowAccelerator::EstimateTraffic(const Program& program) c
     }
   }
   Traffic traffic = Traffic::For(std::move(ports), program.kernels().size());
+  traffic.bus_bytes_per_cycle = hardware::kSocPortBytes;  // a segment's own
   for (size_t p = 0; p < stages.size(); ++p) {
     if (stages[p].layer < 0) continue;  // a map that only passes through a segment
     const int kernel = compiled->KernelOfLayer(static_cast<size_t>(stages[p].layer));

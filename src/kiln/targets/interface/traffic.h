@@ -19,13 +19,18 @@ struct MemoryPort {
   double bytes_per_cycle = 0;  // at most
   bool writes = false;         // to memory; otherwise it reads
   bool moves_scales = false;   // of blocks; traces do not count their bytes
-  bool shared = false;         // the bytes of all other ports pass through it, too
+  bool stream = false;         // it uses the bus of Traffic::bus_bytes_per_cycle
+  bool shared = false;         // bytes of other ports pass through it, too
+  bool both = false;           // a shared port in both directions
 };
 
 // The traffic of a program.
 struct Traffic {
   std::vector<MemoryPort> ports;
   int64_t images = 1;  // that the program computes at once; the bytes are for all of them
+  // Behind a memory, all streams share the bus of one AXI4 master. It reads, and at the same time
+  // writes, this number of bytes per cycle. 0: no port is a stream.
+  double bus_bytes_per_cycle = 0;
   // Bytes by kernel of the program and port; 0 for kernels on the host.
   std::vector<std::vector<int64_t>> bytes;
 
@@ -35,12 +40,25 @@ struct Traffic {
     return {.ports = std::move(ports),
             .bytes = std::vector<std::vector<int64_t>>(kernels, std::vector<int64_t>(count, 0))};
   }
+  // Creates a table without bytes for a machine with one stream in and one stream out, whose beats
+  // have `beat_bytes` bytes.
+  static Traffic ForStreams(int64_t beat_bytes, size_t kernels);
   // Returns how often the program runs for `count` images.
   int64_t RunsFor(int64_t count) const { return CeilDivide(count, images); }
   // Return the bytes that a kernel reads from memory, writes to it, and both.
   int64_t BytesRead(size_t kernel) const { return Sum(kernel, false); }
   int64_t BytesWritten(size_t kernel) const { return Sum(kernel, true); }
   int64_t Bytes(size_t kernel) const { return BytesRead(kernel) + BytesWritten(kernel); }
+  // Returns the bytes of all kernels that pass through a port.
+  int64_t BytesOf(size_t port) const {
+    int64_t sum = 0;
+    for (const std::vector<int64_t>& kernel : bytes) sum += kernel[port];
+    return sum;
+  }
+
+  // Adds the shared ports of a machine behind a memory that moves `bytes_per_cycle` for all ports
+  // together: "bus, reads" and "bus, writes" if there are streams, and "memory".
+  void PutBehindMemory(double bytes_per_cycle);
 
  private:
   int64_t Sum(size_t kernel, bool writes) const {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kiln/hardware/register_map.h"
@@ -22,6 +23,7 @@
 #include "kiln/targets/systolic/simulate/cycle/cycle.h"
 #include "kiln/targets/systolic/simulate/functional/functional.h"
 #include "kiln/targets/systolic/simulate/run_steps.h"
+#include "rtl/testbench/kiln_systolic_registers.h"
 #include "tests/targets/driver_run.h"
 #include "tests/targets/register_checks.h"
 #include "tests/targets/systolic/compiled.h"
@@ -163,6 +165,22 @@ TEST_F(SystolicDriver, CompilesForEveryPlatform) {
 }
 
 TEST(SystolicRegisters, AreThoseOfTheDocuments) { hardware::ExpectInDocument(Registers()); }
+
+// `make sim` prints the counters by the names of the map, by which the driver prints them.
+TEST(SystolicRegisters, CountersHaveTheNamesOfTheTestbench) {
+  std::vector<std::pair<std::string, uint32_t>> printed, described;
+  for (uint32_t u = 0; u < std::size(testbench::systolic::kUnits); ++u) {
+    const testbench::systolic::UnitNames& unit = testbench::systolic::kUnits[u];
+    for (uint32_t k = 0; k < testbench::systolic::kUnitCounters; ++k) {
+      if (unit.counters[k] == nullptr) continue;
+      printed.emplace_back(std::string(unit.name) + "." + unit.counters[k],
+                           testbench::systolic::CounterAddress(u, k));
+    }
+  }
+  for (const hardware::CounterRegister& counter : Registers().counters)
+    described.emplace_back(counter.name, counter.address);
+  EXPECT_EQ(printed, described);
+}
 
 TEST(SystolicRegisters, AreThoseOfThePackage) {
   hardware::ExpectConstants(Registers(), "kiln_control_pkg",

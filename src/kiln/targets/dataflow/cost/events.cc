@@ -324,7 +324,8 @@ std::vector<StageTraffic> TrafficOf(const Pipeline& pipeline) {
   const auto add = [&](const Stage& stage, int layer, int64_t words, int64_t word_bytes) {
     all.push_back({.port = {.name = stage.name,
                             .bytes_per_cycle = static_cast<double>(word_bytes),
-                            .writes = stage.kind == StageKind::kSink},
+                            .writes = stage.kind == StageKind::kSink,
+                            .stream = stage.kind != StageKind::kWeightStream},
                    .layer = layer,
                    .bytes = words * word_bytes});
   };
