@@ -98,6 +98,21 @@ TEST(Text, ShortensApart) {
               ElementsAre("abc-----hij", "abc--X--hij"));
 }
 
+// Texts that hold the mark of a cut themselves can look like what others are cut to.
+TEST(Text, ShortensTextsThatLookCut) {
+  std::vector<std::string> texts = {""};
+  for (size_t i = 0; texts.size() < 2047; ++i) {
+    texts.push_back(texts[i] + "a");
+    texts.push_back(texts[i] + "…");
+  }
+  const std::vector<std::string> cut = ShortenApart(texts, 4);
+  ASSERT_EQ(cut.size(), texts.size());
+  for (size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_LE(Width(cut[i]), std::max<size_t>(Width(texts[i]), 4)) << texts[i];
+    if (Width(texts[i]) <= 4) EXPECT_EQ(cut[i], texts[i]);
+  }
+}
+
 TEST(Table, Aligns) {
   Table table;
   table.Column("name").Right("cycles").Column("ünit");

@@ -196,11 +196,14 @@ std::vector<std::string> ShortenApart(const std::vector<std::string>& texts, siz
   }
   for (const auto& [cut, group] : all) {
     if (group.size() == 1) continue;
+    size_t longest = 0;
+    for (const std::string& text : group) longest = std::max(longest, Width(text));
+    // Whole texts are different, even if one of them looks like what another is cut to.
     std::vector<std::string> apart;
     for (size_t w = width; apart.empty(); w += 4) {
+      if (w > longest) apart = group;
       for (const size_t front : {w / 2, w / 4, w * 3 / 4}) {
-        apart = CutApart(group, front, w, taken);
-        if (!apart.empty()) break;
+        if (apart.empty()) apart = CutApart(group, front, w, taken);
       }
     }
     for (size_t i = 0; i < group.size(); ++i) shown[group[i]] = apart[i];
