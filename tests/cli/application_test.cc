@@ -490,6 +490,24 @@ TEST(Application, LeavesAloneWhatIsNamedLikeAPartOfItsOutput) {
             6);
 }
 
+// Every option that names an output file creates the folder of the file, too.
+TEST(Application, FoldersOfOutputFilesAreCreated) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-folders-test");
+  const auto at = [&](const char* file) { return (folder.path() / file).string(); };
+  const Outcome run =
+      Call({"run", "models/demo_fashion_mnist.onnx", "--on", "systolic-int8-16x16", "--random", "1",
+            "--report", at("a/b/run.html"), "--json", at("c/run.json"), "--trace",
+            at("d/trace.json"), "--outputs", at("e/f/out.npz")});
+  ASSERT_EQ(run.code, kExitOk) << run.err;
+  const Outcome compare = Call({"compare", at("c/run.json"), at("c/run.json"), "--report",
+                                at("g/compare.html"), "--json", at("h/compare.json")});
+  ASSERT_EQ(compare.code, kExitOk) << compare.err;
+  for (const char* file : {"a/b/run.html", "c/run.json", "d/trace.json", "e/f/out.npz",
+                           "g/compare.html", "h/compare.json"}) {
+    EXPECT_TRUE(std::filesystem::exists(at(file))) << file;
+  }
+}
+
 // --outputs is checked before the run: its folder is created with the file, only a regular file of
 // its kind is replaced, and nothing is written through a link.
 TEST(Application, OutputsOfARunAppearOnlyWithItsResult) {

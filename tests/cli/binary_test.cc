@@ -56,7 +56,7 @@ class BinaryWaves : public testing::Test {
   }
   Outcome Verify() const {
     return Call({"verify", Path("net.kir"), "--on", "binary-small", "--random", "1", "--seed", "1",
-                 "--wave", Path("wave.fst")});
+                 "--wave", Path("new/wave.fst")});
   }
 
   const TemporaryFolder folder_ = *TemporaryFolder::Create("kiln-binary-waves");
@@ -73,7 +73,7 @@ TEST_F(BinaryWaves, WrongBitsAreRecorded) {
   EXPECT_THAT(
       differs.out,
       ContainsRegex("wave.fst: image 0, cycles 0 to [0-9]*, first different kernel first\n"));
-  EXPECT_GT(std::filesystem::file_size(Path("wave.fst")), 1'000u);
+  EXPECT_GT(std::filesystem::file_size(Path("new/wave.fst")), 1'000u);
 }
 
 // A stream out that takes a result in every fourth cycle alone.
@@ -90,13 +90,13 @@ TEST_F(BinaryWaves, LateCyclesAreRecorded) {
   EXPECT_THAT(late.out, HasSubstr("\ncycles       DIFFERENT: "));
   EXPECT_THAT(late.out, ContainsRegex("wave.fst: image 0, cycles [0-9]* to [0-9]*, first different "
                                       "kernel first\n"));
-  EXPECT_GT(std::filesystem::file_size(Path("wave.fst")), 1'000u);
+  EXPECT_GT(std::filesystem::file_size(Path("new/wave.fst")), 1'000u);
 }
 
 TEST_F(BinaryWaves, NothingIsRecordedIfTheLevelsAgree) {
   const Outcome agree = Verify();
   EXPECT_EQ(agree.code, kExitOk) << agree.out << agree.err;
-  EXPECT_FALSE(std::filesystem::exists(Path("wave.fst")));
+  EXPECT_FALSE(std::filesystem::exists(Path("new"))) << "the folder comes with the file";
 }
 
 // `kiln binary predict` on images of Fashion-MNIST.

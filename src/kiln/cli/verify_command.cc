@@ -207,8 +207,10 @@ class VerifyCommand final : public Command {
       RtlOptions options = rtl_;
       // Each image of a batch has its own seed, derived from the batch's seed.
       options.seed += static_cast<uint64_t>(wave.image);
-      const StatusOr<Waveform> window =
-          compiled.accelerator->RecordDifference(*compiled.program, image, options, wave_);
+      const Status folder = MakeFolderOf(wave_);
+      const StatusOr<Waveform> window = folder.ok() ? compiled.accelerator->RecordDifference(
+                                                          *compiled.program, image, options, wave_)
+                                                    : folder;
       if (window.ok()) wave.window = *window;
       wave.fault = MessageOf(window.status());
       if (wave.window.recorded)
