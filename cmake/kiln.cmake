@@ -76,10 +76,10 @@ function(kiln_precompile target owner)
   endif()
 endfunction()
 
-# kiln_unity(TARGET SOURCES...): joins sources that lie in one folder, at most sixteen each, into one
-# translation unit, which compiles a third as long as its files do one by one. Names in anonymous
-# namespaces must therefore differ within a folder. Files with compiler options of their own stay
-# separate.
+# kiln_unity(TARGET SOURCES...): joins sources that lie in one folder, at most sixteen each, into
+# one translation unit, which compiles a third as long as its files do one by one. Names in
+# anonymous namespaces must therefore differ within a folder. Files with compiler options of their
+# own stay separate.
 function(kiln_unity target)
   if(NOT KILN_UNITY)
     return()

@@ -267,8 +267,9 @@ TEST_F(EmittedSample, ReadmesNameTheKernelsOfTheHost) {
                   std::string::npos,
               !has_exponential)
         << point << readme;
-    EXPECT_THAT(readme, ContainsRegex("\n- `fourth[+a-z]*` .softmax[ +a-z]*.: after `third`, as the "
-                                      "last kernel.\n"))
+    EXPECT_THAT(readme,
+                ContainsRegex("\n- `fourth[+a-z]*` .softmax[ +a-z]*.: after `third`, as the "
+                              "last kernel.\n"))
         << point << readme;
     EXPECT_THAT(readme, testing::Not(HasSubstr("code - -"))) << point;
     CheckColumns(readme);

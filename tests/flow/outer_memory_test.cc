@@ -275,8 +275,9 @@ TEST(OuterMemory, SchedulesTakeItsBandwidthIntoAccount) {
   EXPECT_EQ(with->output_sqnr_db(), without->output_sqnr_db());
   bool named = false;
   for (const KernelInfo& kernel : with->kernels) {
-    named = named || kernel.schedule.find("least estimated time behind the memory among its "
-                                          "tilings") != std::string::npos;
+    named = named || kernel.schedule.find(
+                         "least estimated time behind the memory among its "
+                         "tilings") != std::string::npos;
   }
   EXPECT_TRUE(named);
 }

@@ -11,9 +11,9 @@
 
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/spline_fit.h"
-#include "tests/numerics/find_format.h"
 #include "kiln/support/cpu.h"
 #include "kiln/support/random.h"
+#include "tests/numerics/find_format.h"
 
 namespace kiln {
 namespace {
@@ -22,9 +22,7 @@ using F = NonlinearFunction;
 
 constexpr std::string_view kSplineFormats[] = {"fp32", "bf16", "fp16"};
 
-const SplineTables& TablesOf(std::string_view format) {
-  return **SplineTablesFor(Find(format));
-}
+const SplineTables& TablesOf(std::string_view format) { return **SplineTablesFor(Find(format)); }
 // As a vector unit of the format delivers it.
 float RoundTo(const Format& format, float x) { return DecodeFloat(format, EncodeFloat(format, x)); }
 

@@ -20,7 +20,9 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string JsonErrorOf(std::string_view text) { return MessageOf(ParseJson(text, "x.json").status()); }
+std::string JsonErrorOf(std::string_view text) {
+  return MessageOf(ParseJson(text, "x.json").status());
+}
 
 TEST(Json, SyntaxErrorsHaveLineAndColumn) {
   EXPECT_EQ(JsonErrorOf("{\"a\": [1,\n  2,\n  add]}"),

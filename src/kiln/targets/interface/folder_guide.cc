@@ -22,8 +22,7 @@ std::string HostKernels(const Program& program) {
         k == 0 ? std::string("the first kernel") : fmt::format("after `{}`", name(k - 1));
     when += k + 1 == kernels.size() ? std::string(", as the last kernel")
                                     : fmt::format(", before `{}`", name(k + 1));
-    list += MarkdownItem(
-        fmt::format("`{}` ({}): {}.", name(k), kernels[k].operation, when));
+    list += MarkdownItem(fmt::format("`{}` ({}): {}.", name(k), kernels[k].operation, when));
   }
   if (list.empty()) return list;
   return "The machine does not compute these kernels of the network; software on the host does. "
