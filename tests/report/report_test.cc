@@ -259,7 +259,7 @@ TEST(Html, PicturesHoldTheirText) {
               testing::ElementsAre("abc", "abc"));
 }
 
-// The units of a systolic machine wait for 15 causes: each has a colour of the style sheet.
+// Units wait for up to 15 causes: each has a colour of the style sheet.
 TEST(Html, CausesOfWaitingHaveColoursOfTheirOwn) {
   RunReport report = ExampleReport();
   report.trace->units[0].stall_cycles.clear();

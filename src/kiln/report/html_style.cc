@@ -8,7 +8,7 @@ namespace kiln::html {
 
 // Returns the style sheet. The first eight colours are Okabe's and Ito's, which colour-blind readers
 // can tell apart, darkened for text and brightened for dark pages. Eight more follow for pictures
-// that need them, such as the causes for which the units of a systolic machine wait.
+// that need them, such as the causes for which units wait.
 std::string_view Style() {
   return R"css(
 :root {

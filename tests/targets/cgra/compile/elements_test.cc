@@ -137,7 +137,7 @@ TEST(Elements, AGridIsForMappingOnly) {
       grid);
   ASSERT_NE(program, nullptr);
   ASSERT_EQ(program->kernels().size(), 1u);
-  EXPECT_NE(program->kernels()[0].host_reason.find("rows"), std::string::npos);
+  EXPECT_NE(program->kernels()[0].host_reason.find("`kiln cgra map` only"), std::string::npos);
 }
 
 }  // namespace
