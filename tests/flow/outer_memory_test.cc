@@ -108,6 +108,7 @@ TEST(OuterMemory, AllPortsShareIt) {
 RunReport ReportWithStreams() {
   RunReport report = ExampleReport();
   report.traffic = Traffic::ForStreams(64, report.kernels.size());
+  report.traffic->bus_bytes_per_cycle = 16;
   report.traffic->bytes = {{4000, 1000}, {900, 100}, {0, 0}, {1500, 500}};
   return report;
 }

@@ -1,18 +1,13 @@
 // Creates the ports of machines of streams, and adds those that a memory behind a machine adds.
 #include "kiln/targets/interface/traffic.h"
 
-#include "kiln/hardware/stream_memory.h"
-
 namespace kiln {
 
 Traffic Traffic::ForStreams(int64_t beat_bytes, size_t kernels) {
   const auto width = static_cast<double>(beat_bytes);
-  Traffic traffic =
-      For({{.name = "stream in", .bytes_per_cycle = width, .stream = true},
-           {.name = "stream out", .bytes_per_cycle = width, .writes = true, .stream = true}},
-          kernels);
-  traffic.bus_bytes_per_cycle = hardware::kSocPortBytes;
-  return traffic;
+  return For({{.name = "stream in", .bytes_per_cycle = width, .stream = true},
+              {.name = "stream out", .bytes_per_cycle = width, .writes = true, .stream = true}},
+             kernels);
 }
 
 void Traffic::PutBehindMemory(double bytes_per_cycle) {
