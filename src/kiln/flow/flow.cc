@@ -303,7 +303,7 @@ StatusOr<PreparedNetwork> PrepareFlow(const FlowOptions& options, const FlowProg
   KILN_ASSIGN_OR_RETURN(Graph quantised,
                         PrepareForAccelerator(network, options, recipe, calibrated_on, &report));
   return PreparedNetwork{std::move(network), std::move(quantised),   std::move(images),
-                         design_point,       std::move(accelerator), std::move(compile),
+                         design_point,       std::move(accelerator), compile,
                          std::move(report)};
 }
 
