@@ -109,7 +109,9 @@ TEST(Text, ShortensTextsThatLookCut) {
   ASSERT_EQ(cut.size(), texts.size());
   for (size_t i = 0; i < texts.size(); ++i) {
     EXPECT_LE(Width(cut[i]), std::max<size_t>(Width(texts[i]), 4)) << texts[i];
-    if (Width(texts[i]) <= 4) EXPECT_EQ(cut[i], texts[i]);
+    if (Width(texts[i]) <= 4) {
+      EXPECT_EQ(cut[i], texts[i]);
+    }
   }
 }
 
