@@ -1,5 +1,4 @@
 // Reads and writes recipes as YAML files (recipe.h lists the keys).
-#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -154,16 +153,6 @@ std::optional<TensorRecipe> ReadOverride(const YamlMap& map, std::string_view ke
   return recipe;
 }
 
-// Returns whether an entry of `layers` has a key that is none of an entry's keys. A misspelt key is
-// the likely reason why such an entry selects or changes nothing, so only that key is reported.
-bool HasUnknownLayerKey(const YamlMap& map) {
-  constexpr std::string_view kKeys[] = {"match", "operator",    "position", "optional",
-                                        "keep",  "activations", "inputs",   "weights"};
-  const std::vector<std::string> keys = map.Keys();
-  return std::ranges::any_of(
-      keys, [&](const std::string& key) { return std::ranges::find(kKeys, key) == end(kKeys); });
-}
-
 // Reads one entry of `layers`.
 LayerRecipe ReadLayer(const YamlMap& map, const Recipe& recipe) {
   LayerRecipe layer;
@@ -171,9 +160,8 @@ LayerRecipe ReadLayer(const YamlMap& map, const Recipe& recipe) {
   map.String("match", &layer.match);
   if (map.Has("operator")) map.Parsed("operator", &layer.op.emplace(), FindOperator);
   if (map.Has("position")) map.Parsed("position", &layer.position.emplace(), FindPosition);
-  const bool is_complete = !HasUnknownLayerKey(map);
-  if (is_complete && !map.Has("match") && !map.Has("operator") && !map.Has("position")) {
-    map.Fail("", "names no nodes", "give match, operator or position");
+  if (!map.Has("match") && !map.Has("operator") && !map.Has("position")) {
+    map.FailForAbsentKeys("names no nodes", "give match, operator or position");
   }
   map.Bool("optional", &layer.optional);
   map.Choice<bool>("keep", &layer.keep_float, {{"float", true}});
@@ -184,8 +172,8 @@ LayerRecipe ReadLayer(const YamlMap& map, const Recipe& recipe) {
   if (map.Has("keep") && has_settings) {
     map.Fail("keep", "a layer that stays float has no other settings",
              "leave out activations, inputs and weights");
-  } else if (is_complete && !map.Has("keep") && !has_settings) {
-    map.Fail("", "changes nothing", "give keep, activations, inputs or weights");
+  } else if (!map.Has("keep") && !has_settings) {
+    map.FailForAbsentKeys("changes nothing", "give keep, activations, inputs or weights");
   }
   return layer;
 }

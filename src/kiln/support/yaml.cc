@@ -306,9 +306,7 @@ std::vector<std::string> YamlMap::Keys() const {
 void YamlMap::Require(std::initializer_list<std::string_view> keys) const {
   for (std::string_view key : keys) {
     if (!Has(key)) {
-      state_->Note(line(), path_, fmt::format("key '{}' is missing", key),
-                   "add it, it has no default",
-                   /*missing=*/true);
+      FailForAbsentKeys(fmt::format("key '{}' is missing", key), "add it, it has no default");
     }
   }
 }
@@ -318,6 +316,10 @@ int YamlMap::line() const { return node_ == nullptr ? 1 : node_->line; }
 void YamlMap::Fail(std::string_view key, std::string_view fault, std::string_view remedy) const {
   const YamlNode* node = key.empty() ? nullptr : Find(key);
   state_->Note(node == nullptr ? line() : node->line, PathOf(key), fault, remedy);
+}
+
+void YamlMap::FailForAbsentKeys(std::string_view fault, std::string_view remedy) const {
+  state_->Note(line(), path_, fault, remedy, /*missing=*/true);
 }
 
 bool YamlMap::ReadText(std::string_view key, std::string* text) const {

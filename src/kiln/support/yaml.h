@@ -115,6 +115,9 @@ class YamlMap {
   // Records an error about a key of this mapping (or about the mapping itself if key is ""), with
   // the line of the key.
   void Fail(std::string_view key, std::string_view fault, std::string_view remedy) const;
+  // Records an error about the mapping that absent keys cause. As in Require, an error about a key,
+  // such as a misspelt one, takes precedence.
+  void FailForAbsentKeys(std::string_view fault, std::string_view remedy) const;
   // Returns the line where the mapping begins; for the value of a key, the line of the key.
   int line() const;
 
