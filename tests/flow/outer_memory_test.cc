@@ -107,8 +107,7 @@ TEST(OuterMemory, AllPortsShareIt) {
 // Streams of 64 bytes per beat read 6,400 bytes and write 1,600 through a bus of 16 bytes.
 RunReport ReportWithStreams() {
   RunReport report = ExampleReport();
-  report.traffic = Traffic::ForStreams(64, report.kernels.size());
-  report.traffic->bus_bytes_per_cycle = 16;
+  report.traffic = Traffic::ForStreams(64, 16, report.kernels.size());
   report.traffic->bytes = {{4000, 1000}, {900, 100}, {0, 0}, {1500, 500}};
   return report;
 }

@@ -180,8 +180,8 @@ StatusOr<Energy> BinaryAccelerator::EstimateEnergy(const Program& program, int n
 
 StatusOr<Traffic> BinaryAccelerator::EstimateTraffic(const Program& program) const {
   KILN_ASSIGN_OR_RETURN(const NetworkProgram* own, OwnOf(program));
-  Traffic traffic = Traffic::ForStreams(config_.beat_bytes, program.kernels().size());
-  traffic.bus_bytes_per_cycle = hardware::kSocPortBytes;
+  Traffic traffic =
+      Traffic::ForStreams(config_.beat_bytes, hardware::kSocPortBytes, program.kernels().size());
   for (size_t k = 0; k < own->launches().size(); ++k) {
     for (const Launch& launch : own->launches()[k]) {
       const LaunchEvents events = EventsOf(launch.program);

@@ -182,8 +182,8 @@ StatusOr<Energy> CgraAccelerator::EstimateEnergy(const Program& program, int nod
 StatusOr<Traffic> CgraAccelerator::EstimateTraffic(const Program& program) const {
   KILN_ASSIGN_OR_RETURN(const NetworkProgram* compiled, OwnOf(program));
   const int64_t beat_bytes = int64_t{4} * config_.lanes;
-  Traffic traffic = Traffic::ForStreams(beat_bytes, program.kernels().size());
-  traffic.bus_bytes_per_cycle = hardware::kSocPortBytes;
+  Traffic traffic =
+      Traffic::ForStreams(beat_bytes, hardware::kSocPortBytes, program.kernels().size());
   for (size_t k = 0; k < compiled->lowered().size(); ++k) {
     const LoweredKernel& kernel = compiled->lowered()[k];
     if (!kernel.machine.has_value()) continue;

@@ -3,11 +3,14 @@
 
 namespace kiln {
 
-Traffic Traffic::ForStreams(int64_t beat_bytes, size_t kernels) {
+Traffic Traffic::ForStreams(int64_t beat_bytes, int bus_bytes, size_t kernels) {
   const auto width = static_cast<double>(beat_bytes);
-  return For({{.name = "stream in", .bytes_per_cycle = width, .stream = true},
-              {.name = "stream out", .bytes_per_cycle = width, .writes = true, .stream = true}},
-             kernels);
+  Traffic traffic =
+      For({{.name = "stream in", .bytes_per_cycle = width, .stream = true},
+           {.name = "stream out", .bytes_per_cycle = width, .writes = true, .stream = true}},
+          kernels);
+  traffic.bus_bytes_per_cycle = bus_bytes;
+  return traffic;
 }
 
 void Traffic::PutBehindMemory(double bytes_per_cycle) {

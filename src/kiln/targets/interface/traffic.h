@@ -41,8 +41,8 @@ struct Traffic {
             .bytes = std::vector<std::vector<int64_t>>(kernels, std::vector<int64_t>(count, 0))};
   }
   // Creates a table without bytes for a machine with one stream in and one stream out, whose beats
-  // have `beat_bytes` bytes.
-  static Traffic ForStreams(int64_t beat_bytes, size_t kernels);
+  // have `beat_bytes` bytes. Behind a memory they share a bus of `bus_bytes` bytes per cycle.
+  static Traffic ForStreams(int64_t beat_bytes, int bus_bytes, size_t kernels);
   // Returns how often the program runs for `count` images.
   int64_t RunsFor(int64_t count) const { return CeilDivide(count, images); }
   // Return the bytes that a kernel reads from memory, writes to it, and both.
