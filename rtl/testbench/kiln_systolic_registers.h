@@ -16,39 +16,30 @@ constexpr uint32_t kControlStart = 1, kControlStop = 2;
 constexpr uint32_t kInterruptDone = 1, kInterruptError = 2;
 constexpr uint32_t kStatusBusy = 1, kStatusDone = 2, kStatusError = 4;
 
-// Names of the units and of their counters, as the C driver prints them: counter k of unit u is at
-// address kCounters + 64 u + 8 k, low word first. A null is a counter that the unit does not have.
-constexpr uint32_t kUnitCounters = 6;
+// The units, with the names of what they wait for; a null is a wait that the unit does not have.
+constexpr uint32_t kWaits = 3;
 struct UnitNames {
   const char* name;
-  const char* counters[kUnitCounters];
+  const char* waits[kWaits];
 };
 constexpr UnitNames kUnits[] = {
-    {"input_fetch",
-     {"busy", "waits_earlier_instruction", "waits_input_bank_full", nullptr, "bytes_read",
-      "bytes_written"}},
-    {"weight_fetch",
-     {"busy", "waits_earlier_instruction", "waits_weight_bank_full", nullptr, "bytes_read",
-      "bytes_written"}},
-    {"weight_load",
-     {"busy", "waits_weight_bank_empty", "waits_shadow_registers_full", nullptr, "bytes_read",
-      "bytes_written"}},
-    {"array",
-     {"busy", "waits_input_bank_empty", "waits_weights", "waits_accumulation_bank_full",
-      "bytes_read", "bytes_written"}},
-    {"depthwise",
-     {"busy", "waits_input_bank_empty", "waits_weights", "waits_accumulation_bank_full",
-      "bytes_read", "bytes_written"}},
-    {"parameters",
-     {"busy", "waits_operand_port_in_use", "waits_parameter_buffer_full", nullptr, "bytes_read",
-      "bytes_written"}},
-    {"vector",
-     {"busy", "waits_earlier_instruction", "waits_accumulators", "waits_channel_parameters",
-      "bytes_read", "bytes_written"}},
-    {"command",
-     {"busy", "waits_next_word", "waits_queue_full", "waits_stage_memories_full", "bytes_read",
-      "bytes_written"}}};
+    {"input_fetch", {"waits_earlier_instruction", "waits_input_bank_full", nullptr}},
+    {"weight_fetch", {"waits_earlier_instruction", "waits_weight_bank_full", nullptr}},
+    {"weight_load", {"waits_weight_bank_empty", "waits_shadow_registers_full", nullptr}},
+    {"array", {"waits_input_bank_empty", "waits_weights", "waits_accumulation_bank_full"}},
+    {"depthwise", {"waits_input_bank_empty", "waits_weights", "waits_accumulation_bank_full"}},
+    {"parameters", {"waits_operand_port_in_use", "waits_parameter_buffer_full", nullptr}},
+    {"vector", {"waits_earlier_instruction", "waits_accumulators", "waits_channel_parameters"}},
+    {"command", {"waits_next_word", "waits_queue_full", "waits_stage_memories_full"}}};
 
+// Counter k of unit u is at address kCounters + 64 u + 8 k, low word first. CounterName returns its
+// name, as the C driver prints it, or null if the unit does not have the counter.
+constexpr uint32_t kUnitCounters = kWaits + 3;
+constexpr const char* CounterName(const UnitNames& unit, uint32_t counter) {
+  if (counter == 0) return "busy";
+  if (counter <= kWaits) return unit.waits[counter - 1];
+  return counter == kWaits + 1 ? "bytes_read" : "bytes_written";
+}
 constexpr uint32_t CounterAddress(uint32_t unit, uint32_t counter) {
   return kCounters + 64 * unit + 8 * counter;
 }

@@ -148,7 +148,7 @@ int NotEnded(const Arguments& arguments) {
   return 3;
 }
 
-constexpr size_t kCountersOfUnit = registers::kUnitCounters;
+constexpr uint32_t kCountersOfUnit = registers::kUnitCounters;
 constexpr size_t kAllCounters = std::size(registers::kUnits) * kCountersOfUnit;
 
 // Adds the machine's counters to `sums`, unit by unit.
@@ -163,7 +163,8 @@ void AddCounters(Bench& bench, std::vector<uint64_t>& sums) {
 void PrintCounters(const std::vector<uint64_t>& counters) {
   for (size_t i = 0; i < counters.size(); ++i) {
     const registers::UnitNames& unit = registers::kUnits[i / kCountersOfUnit];
-    if (const char* const name = unit.counters[i % kCountersOfUnit])
+    if (const char* const name =
+            registers::CounterName(unit, static_cast<uint32_t>(i % kCountersOfUnit)))
       std::printf("counter %s.%s %" PRIu64 "\n", unit.name, name, counters[i]);
   }
 }

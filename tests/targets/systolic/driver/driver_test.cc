@@ -172,8 +172,9 @@ TEST(SystolicRegisters, CountersHaveTheNamesOfTheTestbench) {
   for (uint32_t u = 0; u < std::size(testbench::systolic::kUnits); ++u) {
     const testbench::systolic::UnitNames& unit = testbench::systolic::kUnits[u];
     for (uint32_t k = 0; k < testbench::systolic::kUnitCounters; ++k) {
-      if (unit.counters[k] == nullptr) continue;
-      printed.emplace_back(std::string(unit.name) + "." + unit.counters[k],
+      const char* const name = testbench::systolic::CounterName(unit, k);
+      if (name == nullptr) continue;
+      printed.emplace_back(std::string(unit.name) + "." + name,
                            testbench::systolic::CounterAddress(u, k));
     }
   }
