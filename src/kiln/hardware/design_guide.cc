@@ -137,6 +137,9 @@ std::string BusText(const Bus& bus) {
 
 std::string ReadmeOf(const DesignGuide& guide, const std::string& top, std::span<const Bus> buses,
                      std::span<const std::string> files) {
+  const auto has = [&](std::string_view file) {
+    return std::ranges::find(files, file) != files.end();
+  };
   const bool has_program = !guide.network.empty();
   std::string text = fmt::format("# {}: an accelerator of the family {}\n\n",
                                  SampleName(guide.design_point), guide.family);
@@ -160,8 +163,7 @@ std::string ReadmeOf(const DesignGuide& guide, const std::string& top, std::span
       "`make sim` needs Verilator 5, make, and clang++-19 or g++; `make synth` needs Yosys. With "
       "Kiln,\n`kiln synth FOLDER` maps the design to a cell library or an FPGA and measures area "
       "and slack.\n";
-  const bool has_driver = std::ranges::find(files, "driver/Makefile") != files.end();
-  if (has_driver) {
+  if (has("driver/Makefile")) {
     text +=
         "\nThe driver in C (`driver/kiln_driver.h`) and its example, `driver/main.c`:\n\n```sh\n"
         "make -C driver sim    # runs the example on the simulation: PASS, or the first "
@@ -187,7 +189,7 @@ std::string ReadmeOf(const DesignGuide& guide, const std::string& top, std::span
   if (!buses.empty()) text += "\n| prefix of the signals | bus |\n|---|---|\n";
   for (const Bus& bus : buses) text += fmt::format("| `{}_` | {} |\n", bus.name, BusText(bus));
   text += "\n## Start a run\n\n" + guide.start + '\n';
-  if (std::ranges::find(files, "driver/kiln_registers.h") != files.end()) {
+  if (has("driver/kiln_registers.h")) {
     text +=
         "\n`driver/kiln_registers.h` is the register map: the address, the fields and the meaning "
         "of every register.\n";

@@ -16,21 +16,19 @@ void AddTensorKeys(bool is_weight, std::vector<RecipeKey>* keys) {
                      std::string(type), std::string(values), std::string(by_default),
                      std::string(help)});
   };
+  const std::string_view scheme = is_weight ? "per_channel" : "per_tensor";  // by default
   add("type", "type", "a number type, such as mxint8, nf4 or bf16", "none",
-      is_weight ? "sets `format`, `scheme`, `block_size` and `scale_format` at once, as "
+      fmt::format("sets `format`, `scheme`, `block_size` and `scale_format` at once, as "
                   "`--quantise` does with the name: a type of blocks has its blocks, any other of "
-                  "up to 8 bits and whole integers have scheme per_channel, wider floats have "
-                  "scheme none; the keys beside it change parts of it"
-                : "sets `format`, `scheme`, `block_size` and `scale_format` at once, as "
-                  "`--quantise` does with the name: a type of blocks has its blocks, any other of "
-                  "up to 8 bits and whole integers have scheme per_tensor, wider floats have "
-                  "scheme none; the keys beside it change parts of it");
+                  "up to 8 bits and whole integers have scheme {}, wider floats have scheme none; "
+                  "the keys beside it change parts of it",
+                  scheme));
   add("format", "format", "a number format, or the file of a codebook", "int8",
       is_weight ? "codes of the constants that convolutions and matrix products multiply by"
                 : "codes of graph inputs and of the results of operators");
   add("scheme", "choice",
       is_weight ? "none, per_tensor, per_channel, per_block" : "none, per_tensor, per_block",
-      is_weight ? "per_channel" : "per_tensor",
+      scheme,
       is_weight ? "scales: none (codes are values), one, one per output channel, or one per block"
                 : "scales: none (codes are values), one, or one per block");
   add("block_size", "integer", "1 to 65536; required with scheme per_block, else not allowed",

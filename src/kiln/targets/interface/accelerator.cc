@@ -1,5 +1,8 @@
 #include "kiln/targets/interface/accelerator.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 namespace kiln {
@@ -28,14 +31,10 @@ StatusOr<Level> FindLevel(std::string_view name) {
 
 StatusOr<std::unique_ptr<Accelerator>> Accelerator::WithFormats(const QuantType&,
                                                                 const QuantType&) const {
-  const auto listed = [](const std::vector<std::string>& names) {
-    std::string text;
-    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-    return text;
-  };
   return UnsupportedAt(
       "", name(), "the number formats of the " + std::string(family()) + " family are fixed",
-      "activations in " + listed(ActivationFormats()) + "; weights in " + listed(WeightFormats()));
+      fmt::format("activations in {}; weights in {}", fmt::join(ActivationFormats(), ", "),
+                  fmt::join(WeightFormats(), ", ")));
 }
 
 Status Accelerator::CheckObjective(Objective objective) const {

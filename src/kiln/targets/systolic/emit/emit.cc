@@ -1,9 +1,12 @@
 // Generates the files of an emitted design: top module, memory image, testbench settings.
 #include "kiln/targets/systolic/emit/emit.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "fmt/format.h"
 #include "kiln/hardware/axi_signals.h"
@@ -279,19 +282,16 @@ Status EmitDesign(const SystolicProgram& program, const FolderContent& content,
   hardware::DesignGuide& guide =
       project.guide.emplace(GuideOf("systolic", program.config().name, content, program));
   guide.start = StartOf(program, ProgramImageOf(program));
-  for (const auto& [bindings, places] :
-       {std::pair{&program.inputs(), &guide.inputs}, {&program.outputs(), &guide.outputs}}) {
-    for (const Binding& binding : *bindings) {
-      for (hardware::PlacedTensor& place : PlacesOf(binding)) places->push_back(std::move(place));
-    }
-  }
+  const auto place = [](const std::vector<Binding>& bindings,
+                        std::vector<hardware::PlacedTensor>* places) {
+    for (const Binding& binding : bindings)
+      std::ranges::move(PlacesOf(binding), std::back_inserter(*places));
+  };
+  place(program.inputs(), &guide.inputs);
+  place(program.outputs(), &guide.outputs);
   for (const HostStep& step : program.host_steps()) {
-    for (const auto& [bindings, places] :
-         {std::pair{&step.inputs, &guide.host_reads}, {&step.outputs, &guide.host_writes}}) {
-      for (const Binding& binding : *bindings) {
-        for (hardware::PlacedTensor& place : PlacesOf(binding)) places->push_back(std::move(place));
-      }
-    }
+    place(step.inputs, &guide.host_reads);
+    place(step.outputs, &guide.host_writes);
   }
   if (!sample.empty()) guide.sample = kWholeNetworkSample;
   guide.files = {{"memory.hex", "constants and programs, for `$readmemh` with words of 16 bytes"}};
