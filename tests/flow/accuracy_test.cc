@@ -133,7 +133,7 @@ TEST(Accuracy, WithoutTheHostAFormatThatNeedsItIsAFault) {
 }
 
 // A recipe whose layers have other formats than the rest of the network. The variant for int4 takes
-// no int8, the design point takes both: the result is that of `kiln run`, and a note says so.
+// no int8, but the design point takes both: the result equals that of `kiln run`, as a note says.
 TEST(Accuracy, ARecipeOfLayersInSeveralFormatsRunsAsInRun) {
   const std::filesystem::path path =
       std::filesystem::temp_directory_path() / fmt::format("kiln-layers-{}.yaml", getpid());

@@ -66,7 +66,7 @@ class RowLabels {
     width_ = std::max(kLeast, kGap + kCharacter * static_cast<double>(longest));
   }
 
-  // Return the width of the labels, which is where the plot begins, and that of the plot.
+  // Return the width of the labels, where the plot begins, and the width of the plot.
   double width() const { return width_; }
   double plot() const { return kWidth - width_ - 8; }
   // Draws a text as the label of the row whose base line is at `y`.

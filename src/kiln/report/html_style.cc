@@ -6,23 +6,25 @@
 
 namespace kiln::html {
 
-// Returns the style sheet. The first eight colours are Okabe's and Ito's, which colour-blind readers
-// can tell apart, darkened for text and brightened for dark pages. Eight more follow for pictures
-// that need them, such as the causes for which units wait.
+// Returns the style sheet. The first eight colours are Okabe's and Ito's, which colour-blind
+// readers can tell apart, darkened for text and brightened for dark pages. Eight more follow for
+// pictures that need them, such as the causes for which units wait.
 std::string_view Style() {
   return R"css(
 :root {
   color-scheme: light dark;
   --page: #ffffff; --card: #f6f7f9; --ink: #1b1f24; --faint: #626b76; --line: #dfe3e8; --good: #1a7f4b; --bad: #b3261e;
   --u0: #0072b2; --u1: #009e73; --u2: #d98200; --u3: #b0578f; --u4: #3f9fd0; --u5: #c4511a; --u6: #8a8000; --u7: #5b5fc7;
-  --u8: #7a4a21; --u9: #e377c2; --u10: #17505e; --u11: #a6c34c; --u12: #e3a98f; --u13: #6b1d4f; --u14: #23286e; --u15: #86cfdc;
+  --u8: #7a4a21; --u9: #e377c2; --u10: #17505e; --u11: #a6c34c;
+  --u12: #e3a98f; --u13: #6b1d4f; --u14: #23286e; --u15: #86cfdc;
   --host: #8a929c; --idle: #e7eaee;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --page: #14171b; --card: #1d2127; --ink: #e6e9ed; --faint: #9aa4b0; --line: #323943; --good: #5fd39a; --bad: #ff8a80;
     --u0: #4aa8e0; --u1: #2fc79d; --u2: #f0a93a; --u3: #d98bbd; --u4: #7cc4ea; --u5: #ee7f4b; --u6: #c9be3c; --u7: #9a9df0;
-    --u8: #b98a5e; --u9: #f3a6dd; --u10: #4f9aad; --u11: #cbe37a; --u12: #f4d3c2; --u13: #b0568c; --u14: #5f67d0; --u15: #bfeaf2;
+    --u8: #b98a5e; --u9: #f3a6dd; --u10: #4f9aad; --u11: #cbe37a;
+    --u12: #f4d3c2; --u13: #b0568c; --u14: #5f67d0; --u15: #bfeaf2;
     --host: #77808b; --idle: #2a3038;
   }
 }
@@ -65,8 +67,9 @@ svg .roof { stroke: var(--ink); stroke-width: 1.6; }
 svg .point { fill-opacity: .72; stroke: var(--page); stroke-width: 1; }
 .u0 { fill: var(--u0); } .u1 { fill: var(--u1); } .u2 { fill: var(--u2); } .u3 { fill: var(--u3); }
 .u4 { fill: var(--u4); } .u5 { fill: var(--u5); } .u6 { fill: var(--u6); } .u7 { fill: var(--u7); }
-.u8 { fill: var(--u8); } .u9 { fill: var(--u9); } .u10 { fill: var(--u10); } .u11 { fill: var(--u11); }
-.u12 { fill: var(--u12); } .u13 { fill: var(--u13); } .u14 { fill: var(--u14); } .u15 { fill: var(--u15); }
+.u8 { fill: var(--u8); } .u9 { fill: var(--u9); } .u10 { fill: var(--u10); }
+.u11 { fill: var(--u11); } .u12 { fill: var(--u12); } .u13 { fill: var(--u13); }
+.u14 { fill: var(--u14); } .u15 { fill: var(--u15); }
 .host { fill: var(--host); } .idle { fill: var(--idle); }
 .odd { fill-opacity: .62; }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; font-size: .84rem; color: var(--faint); margin-top: .5rem; }
