@@ -35,7 +35,8 @@ RtlOptions DramOfSeed(uint64_t seed) {
   Random random(seed ^ 0xd7a3);
   RtlOptions memory;
   memory.seed = seed;
-  memory.dram_bytes_per_cycle = std::exp2(8 * random.Uniform() - 2);
+  // From 2 to 64 bytes a cycle. Below that, most of the simulated cycles are waits for the memory.
+  memory.dram_bytes_per_cycle = std::exp2(5 * random.Uniform() + 1);
   memory.dram_row_miss = random.Below(40);
   memory.memory_latency = 1 + random.Below(120);
   return memory;
