@@ -93,6 +93,65 @@ TEST_P(Decides, AsAllPlacesDo) {
 
 INSTANTIATE_TEST_SUITE_P(Random, Decides, testing::Range(1, 9));
 
+// Where instructions issue at the arrival of their last operand, a later issue of one can be what
+// puts another into a free slot.
+TEST(Decide, InstructionsMayHaveToIssueAPeriodLaterThanTheyCould) {
+  ComputationGraph graph;
+  graph.name = graph.source = "test";
+  const auto add = [&graph](const char* name, Op op, std::vector<int> operands) {
+    graph.nodes.push_back({.name = name, .op = op, .label = "", .literal = std::nullopt});
+    for (size_t k = 0; k < operands.size(); ++k) {
+      graph.edges.push_back({.source = operands[k],
+                             .target = static_cast<int>(graph.nodes.size()) - 1,
+                             .operand = static_cast<int>(k)});
+    }
+  };
+  add("x", Op::kVariable, {});
+  add("y", Op::kVariable, {});
+  add("a", Op::kXor, {0});
+  add("b", Op::kXor, {1});
+  add("c", Op::kXor, {2, 3});
+  add("d", Op::kXor, {4});
+  ASSERT_TRUE(VerifyAndSort(&graph).ok());
+  Config config;
+  config.columns = 2;
+  config.hop_cycles = 2;
+  config.issue_later = false;
+  config.later_periods = true;
+  config.every_source_starts = true;
+  config.one_output = true;
+  const StatusOr<Problem> problem = BuildProblem(graph, config);
+  ASSERT_TRUE(problem.ok()) << problem.status();
+  // Tiles 0, 1, 0, 1 and cycles 3, 0, 6, 11 of a, b, c, d.
+  const std::optional<int> least = LeastLatencyByTrial(graph, config, 2);
+  ASSERT_EQ(least, 14);
+  ExpectDecides(MakeBranchSearch(*problem, 1).get(), graph, *problem, 2, least);
+  ExpectDecides(MakeSatDecider(*problem, 1).get(), graph, *problem, 2, least);
+}
+
+TEST(Decide, DecidersAgreeWithTrialsWhereInstructionsIssueAtOnce) {
+  int solvable = 0, unsolvable = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    Config config = RandomTestConfig(seed, 2);
+    config.issue_later = false;
+    config.later_periods = seed % 3 > 0;
+    const int interval = static_cast<int>(seed % 2) + 2;
+    const ComputationGraph graph = RandomTestGraph(
+        seed, {.least_nodes = 3, .most_nodes = 4, .variables = 2, .loop_share = 0.5});
+    const StatusOr<Problem> problem = BuildProblem(graph, config);
+    if (!problem.ok() || problem->size() > 4) continue;
+    const auto is_pass = [](const Instruction& instruction) { return instruction.is_pass; };
+    if (std::ranges::any_of(problem->instructions, is_pass)) continue;  // trial inserts none
+    SCOPED_TRACE(testing::Message() << "seed " << seed << ", interval " << interval);
+    const std::optional<int> least = LeastLatencyByTrial(graph, config, interval);
+    ++(least ? solvable : unsolvable);
+    ExpectDecides(MakeBranchSearch(*problem, seed).get(), graph, *problem, interval, least);
+    ExpectDecides(MakeSatDecider(*problem, seed).get(), graph, *problem, interval, least);
+  }
+  EXPECT_GT(solvable, 5);
+  EXPECT_GT(unsolvable, 5);
+}
+
 TEST(Decide, DecidersAgreeOnLargerProblems) {
   // How often each decider finds a solution, and refutes all; and how often both answer.
   std::map<Answer, int> by_branch, by_solver;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 
 namespace kiln::cgra {
 
@@ -45,12 +46,54 @@ bool StepBudget::Spend(int64_t steps) {
   return !spent_;
 }
 
-// The bound: take a solution, keep its tiles and slots, and let all issue cycles be as early as
-// they can. Each cycle is then reached by a path from the start of the thread along which every
+namespace {
+
+// Returns, by instruction, how many instructions dependences connect it with, itself included.
+std::vector<int> ConnectedWith(const Problem& problem) {
+  const auto count = problem.instructions.size();
+  std::vector<int> root(count), members(count, 0);
+  std::iota(root.begin(), root.end(), 0);
+  const auto find = [&](int i) {
+    while (root[static_cast<size_t>(i)] != i) i = root[static_cast<size_t>(i)];
+    return i;
+  };
+  for (const Dependence& d : problem.dependences)
+    root[static_cast<size_t>(find(d.from))] = find(d.to);
+  for (size_t i = 0; i < count; ++i) ++members[static_cast<size_t>(find(static_cast<int>(i)))];
+  std::vector<int> connected(count);
+  for (size_t i = 0; i < count; ++i) {
+    connected[i] = members[static_cast<size_t>(find(static_cast<int>(i)))];
+  }
+  return connected;
+}
+
+// The bound where instructions issue at the arrival of their last operand, and what that is
+// follows from more than tiles and slots: an earlier issue of one instruction could let another
+// operand be the last, in another slot. Take a solution and sort the issue cycles of connected
+// instructions. Let two neighbours be at least `gap` apart: no dependence leads back over it,
+// because the value would not be there in time, and no operand from below it is the last one of an
+// instruction above it, also if all of these issue an interval earlier, in the same slots. So there
+// is a solution with smaller gaps only, which begins within the first interval.
+std::vector<int64_t> LastIssuesByGaps(const Problem& problem, int interval) {
+  const Config& config = problem.config;
+  int64_t gap = int64_t{config.pipeline_latency} + MostHopCycles(config) + interval;
+  for (const Dependence& d : problem.dependences) {
+    gap = std::max(gap, int64_t{d.distance} * interval);
+  }
+  std::vector<int64_t> last;
+  for (const int connected : ConnectedWith(problem)) {
+    last.push_back(interval - 1 + (connected - 1) * gap);
+  }
+  return last;
+}
+
+// The bound where instructions may issue later than their operands arrive, or where tiles and slots
+// say when they do. Take a solution, keep its tiles and slots, and let all issue cycles be as early
+// as they can. Each cycle is then reached by a path from the start of the thread along which every
 // step waits for its slot for less than an interval. A shortest such path visits an instruction
 // once, so the sum of the longest steps of all instructions that can precede it, one step each, is
 // a bound.
-std::vector<int> LastIssues(const Problem& problem, int initiation_interval, int most_latency) {
+std::vector<int64_t> LastIssuesByPaths(const Problem& problem, int initiation_interval) {
   const Config& config = problem.config;
   const auto count = problem.instructions.size();
   const int most_hop = MostHopCycles(config);
@@ -82,12 +125,27 @@ std::vector<int> LastIssues(const Problem& problem, int initiation_interval, int
     int64_t& longest = steps[static_cast<size_t>(d.from)];
     longest = std::max(longest, back);
   }
-  constexpr int64_t kMost = 1 << 28;  // no schedule is longer
-  std::vector<int> last(count);
+  std::vector<int64_t> last(count);
   for (size_t i = 0; i < count; ++i) {
-    int64_t path = initiation_interval - step;  // nothing leads to the first
-    for (size_t k = 0; k < count; ++k) path += before[i][k] ? steps[k] : 0;
-    last[i] = static_cast<int>(std::min(path, kMost));
+    last[i] = initiation_interval - step;  // nothing leads to the first
+    for (size_t k = 0; k < count; ++k) last[i] += before[i][k] ? steps[k] : 0;
+  }
+  return last;
+}
+
+}  // namespace
+
+std::vector<int> LastIssues(const Problem& problem, int initiation_interval, int most_latency) {
+  const Config& config = problem.config;
+  const bool loops = std::ranges::any_of(
+      problem.dependences, [](const Dependence& d) { return d.distance > 0 && d.from != d.to; });
+  const bool by_gaps = !config.issue_later && (config.later_periods || loops);
+  const std::vector<int64_t> bounds = by_gaps ? LastIssuesByGaps(problem, initiation_interval)
+                                              : LastIssuesByPaths(problem, initiation_interval);
+  constexpr int64_t kMost = 1 << 28;  // no schedule is longer
+  std::vector<int> last;
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    last.push_back(static_cast<int>(std::min(bounds[i], kMost)));
     if (most_latency != kAnyLatency) {
       last[i] = std::min(last[i], most_latency - config.pipeline_latency);
     }

@@ -61,8 +61,7 @@ class Decider {
 using MakeDecider = std::function<std::unique_ptr<Decider>(const Problem& problem, uint64_t seed)>;
 
 // Returns, by instruction, the last issue cycle that matters: no later one is within the latency,
-// and if a solution exists, there is one without later cycles. At fixed tiles and slots, the least
-// issue cycles are longest paths, and each step of a path waits for less than an interval.
+// and if a solution exists, there is one without later cycles.
 std::vector<int> LastIssues(const Problem& problem, int initiation_interval, int most_latency);
 
 // Tiles that deciders handle.
