@@ -485,19 +485,53 @@ TEST(CheckTest, PassThroughsCopyOnlyWhatLinksCarry) {
                               "travel over links"));
 }
 
-TEST(CheckTest, InstructionsReadThreeValues) {
+TEST(CheckTest, InstructionsReadTwoValuesOfTileMemories) {
   SmallGraph small;
   small.Interval(4).Node("x", Op::kInput).Node("y", Op::kInput).Node("z", Op::kInput);
   small.Node("s", Op::kSelect, 0, 0);
   small.Edge("x", "s", 0).Edge("y", "s", 1).Edge("z", "s", 2);
-  EXPECT_EQ(small.Check(), "reads: 's' reads 3 values, 3 of them from tile memories\n");
+  EXPECT_EQ(small.Check(), "reads: 's' reads 3 values from tile memories\n");
   SmallGraph twice;  // a value read twice is one, of two threads it is two
   twice.Interval(4).Node("x", Op::kInput).Node("s", Op::kSelect, 0, 0);
   twice.Edge("x", "s", 0).Edge("x", "s", 1).Edge("x", "s", 2);
   EXPECT_EQ(twice.Check(), "");
   twice.graph.edges[1].distance = 1;
   twice.graph.edges[2].distance = 2;
-  EXPECT_EQ(twice.Check(), "reads: 's' reads 3 values, 3 of them from tile memories\n");
+  EXPECT_EQ(twice.Check(), "reads: 's' reads 3 values from tile memories\n");
+}
+
+// A predicate takes the second operand, which a pair or a select has a use for.
+TEST(CheckTest, PredicatesNeedAnOperand) {
+  // A product of x and y (by `multiply`) and a sum of it, whose predicate is `predicate`.
+  const auto pair = [](Op multiply, const char* predicate) {
+    SmallGraph small;
+    small.Interval(4).Node("x", Op::kInput).Node("y", Op::kInput).Node("z", Op::kInput);
+    small.Node("m", multiply, 0, 0).Node("s", Op::kAdd, 0, 0);
+    small.graph.nodes.back().literal = 3;
+    small.Edge("x", "m", 0).Edge("y", "m", 1).Edge("m", "s", 0);
+    small.Edge(predicate, "s", 0, 0, EdgeKind::kPredicate);
+    small.mapping.fused_into[3] = 4;
+    return small;
+  };
+  const std::string none = "reads: 'm+s' uses all its operands, and none is its predicate\n";
+  EXPECT_EQ(pair(Op::kMul, "x").Check(), "");
+  EXPECT_EQ(pair(Op::kMul, "y").Check(), "");
+  EXPECT_EQ(pair(Op::kShl, "y").Check(), "");
+  EXPECT_EQ(pair(Op::kShl, "x").Check(), none);
+  EXPECT_THAT(pair(Op::kMul, "z").Check(), HasSubstr(none));
+  // A select of x and y, whose predicate is one of them.
+  const auto select = [](const char* predicate) {
+    SmallGraph small;
+    small.Interval(4).Node("x", Op::kInput).Node("y", Op::kInput).Node("s", Op::kSelect, 0, 0);
+    small.graph.nodes.back().literal = 5;
+    small.Edge("x", "s", 0).Edge("y", "s", 1).Edge(predicate, "s", 0, 0, EdgeKind::kPredicate);
+    return small;
+  };
+  EXPECT_EQ(select("y").Check(), "");
+  EXPECT_EQ(select("x").Check(), "reads: 's' uses all its operands, and none is its predicate\n");
+  SmallGraph two = select("y");
+  two.Edge("x", "s", 0, 0, EdgeKind::kPredicate);
+  EXPECT_EQ(two.Check(), "reads: 's' has 2 predicates\n");
 }
 
 TEST(CheckTest, FusionsNeedOneUseAndOneNumberSystem) {

@@ -11,6 +11,7 @@
 
 #include "kiln/support/random.h"
 #include "kiln/targets/cgra/isa/tile_values.h"
+#include "kiln/targets/cgra/map/problem.h"
 
 namespace kiln::cgra {
 namespace {
@@ -181,6 +182,23 @@ TEST(Configure, Predicates) {
             "pass.add in1=memory0 in2=memory1 in3=memory0 memory0=0+thread gated");
   EXPECT_EQ(Print(program->tiles[0].instructions[1]),
             "mul.gate in1=memory0 in2=memory0 in3=memory1 memory0=0+thread");
+}
+
+// The factor that is the predicate, too, is at in2.
+TEST(Configure, APredicateThatIsAFactor) {
+  Example e = Empty(4);
+  const int x = e.Node("x", Op::kInput), y = e.Node("y", Op::kVariable, 3);
+  const int mul = e.At("mul", Op::kMul, {y, x}, {0, 0});
+  const int add = e.At("add", Op::kAdd, {mul}, {0, 0});
+  e.graph.nodes[static_cast<size_t>(add)].literal = 5;
+  e.Edge({.source = y, .target = add, .kind = EdgeKind::kPredicate});
+  e.mapping.fused_into[static_cast<size_t>(mul)] = add;
+  e.Output("a", add);
+  EXPECT_EQ(Fusions(e.graph, e.config).size(), 1U);
+  const StatusOr<CgraProgram> program = e.Build();
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ(Print(program->tiles[0].instructions[0]),
+            "mul.add in1=memory0 in2=memory1 in3=literal memory0=0+thread literal=5 gated");
 }
 
 TEST(Configure, VariablesByLane) {

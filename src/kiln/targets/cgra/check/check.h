@@ -28,7 +28,8 @@ enum class Rule {
   kIssue,     // issue cycles are not negative
   kFusion,    // a multiplication shares an instruction only with the one logic operator that uses
               // its product, in the same number system and the same thread
-  kReads,     // an instruction reads at most two values of tile memories and three in all
+  kReads,     // an instruction reads at most two values of tile memories, and has an operand for its
+              // predicate
   kPass,      // a pass-through copies a value that travels over links, and receives it from the
               // value's instruction or from an earlier pass-through of the same value; only edges
               // over links have a pass-through

@@ -64,7 +64,11 @@ class UnitFinder {
         if (with >= 0) nodes.push_back(Node(with).name);
         findings_->Add(Rule::kFusion, nodes, why);
       };
-      if (into < 0 || into >= std::ssize(graph_.nodes) || into == n) {
+      if (into == n) {
+        fail(fmt::format("{} is fused into itself", Name(n)), -1);
+        continue;
+      }
+      if (into < 0 || into >= std::ssize(graph_.nodes)) {
         fail(fmt::format("{} is fused into node {}, which is none", Name(n), into), -1);
         continue;
       }
@@ -151,8 +155,10 @@ class UnitFinder {
     }
   }
 
+  // Checks that a unit reads no more than two values of tile memories, and has an operand that its
+  // predicate can take: two read ports and three operands are all that a tile has.
   void CheckReads(const check::Unit& unit) {
-    std::set<std::pair<int, int>> memory, links;  // source and distance
+    std::set<std::pair<int, int>> memory, predicates;  // source and distance
     std::set<int32_t> literals;
     for (const int node : unit.nodes) {
       int operands = 0;
@@ -163,12 +169,11 @@ class UnitFinder {
         if (edge.distance == 0 && std::ranges::find(unit.nodes, edge.source) != unit.nodes.end()) {
           continue;
         }
+        if (edge.kind == EdgeKind::kPredicate) predicates.emplace(edge.source, edge.distance);
         const GraphNode& source = Node(edge.source);
         if (source.op == Op::kConst) {
           literals.insert(source.literal.value_or(0));
-        } else if (WayOf(graph_, config_, edge) == Way::kLinks) {
-          links.emplace(edge.source, edge.distance);
-        } else {
+        } else if (WayOf(graph_, config_, edge) != Way::kLinks) {
           memory.emplace(edge.source, edge.distance);
         }
       }
@@ -178,11 +183,33 @@ class UnitFinder {
     }
     // An instruction has one literal; a tile memory holds the others.
     const auto stored = std::ssize(memory) + std::max<int64_t>(std::ssize(literals) - 1, 0);
-    const auto all = std::ssize(memory) + std::ssize(literals) + std::ssize(links);
-    if (stored <= kMostMemoryReads && all <= kMostReads) return;
-    findings_->Add(
-        Rule::kReads, NamesOf(graph_, unit),
-        fmt::format("{} reads {} values, {} of them from tile memories", unit.name, all, stored));
+    if (stored > kMostMemoryReads) {
+      findings_->Add(Rule::kReads, NamesOf(graph_, unit),
+                     fmt::format("{} reads {} values from tile memories", unit.name, stored));
+    }
+    if (predicates.size() > 1) {
+      findings_->Add(Rule::kReads, NamesOf(graph_, unit),
+                     fmt::format("{} has {} predicates", unit.name, predicates.size()));
+    }
+    if (predicates.size() == 1 && !HasRoomFor(*predicates.begin(), unit.nodes)) {
+      findings_->Add(Rule::kReads, NamesOf(graph_, unit),
+                     fmt::format("{} uses all its operands, and none is its predicate", unit.name));
+    }
+  }
+
+  // Whether a unit has a free operand for a predicate, or the predicate is the value of its second
+  // one anyway. Fused pairs and selects use all; the operands of a multiplication may be exchanged.
+  bool HasRoomFor(const std::pair<int, int>& predicate, const std::vector<int>& nodes) const {
+    const Op op = Node(nodes[0]).op;
+    if (nodes.size() < 2 && op != Op::kSelect) return true;
+    for (const int e : into_[static_cast<size_t>(nodes[0])]) {
+      const GraphEdge& edge = graph_.edges[static_cast<size_t>(e)];
+      if (edge.kind != EdgeKind::kData) continue;
+      if (predicate != std::pair(edge.source, edge.distance)) continue;
+      const bool exchangeable = edge.operand == 0 && (op == Op::kMul || op == Op::kFMul);
+      if (edge.operand == 1 || exchangeable) return true;
+    }
+    return false;
   }
 
   void AddPasses() {

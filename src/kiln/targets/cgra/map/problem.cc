@@ -29,7 +29,7 @@ bool SameNumbers(Op multiply, Op logic) {
 struct Reads {
   std::set<std::pair<int, int>> stored;  // values in tile memories: nodes and distances in threads
   std::set<int32_t> literals;            // constants
-  int operands = 0;                      // in1, in2 and in3 that it needs, with predicates
+  std::set<std::pair<int, int>> predicates;  // nodes and distances in threads
   // Values in tile memories: of several literals, all but one are kept there, too.
   int memory_values() const {
     return static_cast<int>(stored.size() + (literals.empty() ? 0 : literals.size() - 1));
@@ -46,7 +46,7 @@ Reads ReadsOf(const ComputationGraph& graph, const Config& config,
       if (edge.kind == EdgeKind::kOrder) continue;
       if (edge.kind == EdgeKind::kData) ++operands;
       if (std::ranges::find(nodes, edge.source) != nodes.end() && edge.distance == 0) continue;
-      ++reads.operands;
+      if (edge.kind == EdgeKind::kPredicate) reads.predicates.emplace(edge.source, edge.distance);
       const GraphNode& source = graph.nodes[static_cast<size_t>(edge.source)];
       switch (TimingOf(graph, config, edge)) {
         case EdgeTiming::kStored:
@@ -68,17 +68,37 @@ Reads ReadsOf(const ComputationGraph& graph, const Config& config,
     const GraphNode& at = graph.nodes[static_cast<size_t>(node)];
     if (at.literal && operands < static_cast<size_t>(RowOf(at.op).operands)) {
       reads.literals.insert(*at.literal);
-      ++reads.operands;
     }
   }
   return reads;
 }
 
 constexpr int kMostMemoryValues = 2;  // a tile has two memories with one read port each
-constexpr int kMostOperands = 3;      // in1, in2 and in3; a predicate takes one of them
 
-bool ReadsFit(const Reads& reads) {
-  return reads.memory_values() <= kMostMemoryValues && reads.operands <= kMostOperands;
+// Whether an operand of a node is a value of a number of threads before.
+bool HasOperand(const ComputationGraph& graph, const std::vector<int>& into, int operand,
+                std::pair<int, int> value) {
+  return std::ranges::any_of(into, [&](int e) {
+    const GraphEdge& edge = graph.edges[static_cast<size_t>(e)];
+    return edge.kind == EdgeKind::kData && edge.operand == operand &&
+           std::pair(edge.source, edge.distance) == value;
+  });
+}
+
+// Whether an instruction has an operand for its predicates. A predicate takes in3 of a product and
+// in2 of a logic operator; where a product or a select uses in2, it must be the value there. The
+// factors of a product can change places, the operands of a shift and a select cannot.
+bool PredicatesFit(const ComputationGraph& graph, const std::vector<std::vector<int>>& into,
+                   std::span<const int> nodes, const Reads& reads) {
+  if (reads.predicates.empty()) return true;
+  if (reads.predicates.size() > 1) return false;
+  const auto first = static_cast<size_t>(nodes.front());
+  const Op op = graph.nodes[first].op;
+  if (nodes.size() == 1 && op != Op::kSelect) return true;
+  const std::pair<int, int> value = *reads.predicates.begin();
+  const bool commutes = op == Op::kMul || op == Op::kFMul;
+  return HasOperand(graph, into[first], 1, value) ||
+         (commutes && HasOperand(graph, into[first], 0, value));
 }
 
 std::string NameOfNodes(const ComputationGraph& graph, std::span<const int> nodes) {
@@ -127,12 +147,20 @@ class Builder {
       instruction.nodes.push_back(node);
       instruction.name = NameOfNodes(graph_, instruction.nodes);
       const Reads reads = ReadsOf(graph_, problem_.config, into_, instruction.nodes);
-      if (!ReadsFit(reads)) {
-        return ErrorAt(graph_.source, fmt::format("node '{}'", instruction.name),
-                       fmt::format("it reads {} values, {} of them from tile memories",
-                                   reads.operands, reads.memory_values()),
-                       fmt::format("at most {} values, {} of them from tile memories",
-                                   kMostOperands, kMostMemoryValues));
+      const std::string place = fmt::format("node '{}'", instruction.name);
+      if (reads.memory_values() > kMostMemoryValues) {
+        return ErrorAt(graph_.source, place,
+                       fmt::format("it reads {} values from tile memories", reads.memory_values()),
+                       fmt::format("at most {}", kMostMemoryValues));
+      }
+      if (reads.predicates.size() > 1) {
+        return ErrorAt(graph_.source, place,
+                       fmt::format("it has {} predicates", reads.predicates.size()),
+                       "one: an 'and' node of conditions that are 0 or 1");
+      }
+      if (!PredicatesFit(graph_, into_, instruction.nodes, reads)) {
+        return ErrorAt(graph_.source, place, "no operand is free for its predicate",
+                       "a node of its own for the predicate, such as 'pass'");
       }
       for (const int inside : instruction.nodes) {
         of_node_[static_cast<size_t>(inside)] = problem_.size();
@@ -388,13 +416,11 @@ std::vector<Fusion> Fusions(const ComputationGraph& graph, const Config& config)
         return graph.edges[static_cast<size_t>(e)].kind != EdgeKind::kData;
       });
     };
-    // The product itself is predicated or ordered; a predicate would need in2 as the product does.
-    if (has_other_kind(into[n])) continue;
-    const auto is_predicate = [&](int e) {
-      return graph.edges[static_cast<size_t>(e)].kind == EdgeKind::kPredicate;
-    };
-    if (std::ranges::any_of(into[static_cast<size_t>(use.target)], is_predicate)) continue;
-    if (!ReadsFit(ReadsOf(graph, config, into, std::vector<int>{node, use.target}))) continue;
+    if (has_other_kind(into[n])) continue;  // the product itself is predicated or ordered
+    const std::vector<int> pair = {node, use.target};
+    const Reads reads = ReadsOf(graph, config, into, pair);
+    if (reads.memory_values() > kMostMemoryValues) continue;
+    if (!PredicatesFit(graph, into, pair, reads)) continue;
     fusions.push_back({node, use.target});
   }
   return fusions;

@@ -78,8 +78,8 @@ struct Fusion {
 };
 // Returns all pairs that an instruction can compute together: both values are computed in the same
 // number system, the product has no other use, and the pair reads at most two values of tile
-// memories, at most one literal, and three operands in all. A node is in several pairs if there is
-// a choice.
+// memories and at most one literal. A predicate of the logic node is one of the factors, because
+// the pair has no operand for another. A node is in several pairs if there is a choice.
 std::vector<Fusion> Fusions(const ComputationGraph& graph, const Config& config);
 // Returns a number of instructions that no problem of the graph goes below, for any choice of
 // `fusions` in which no node is twice, and any pass-throughs.
@@ -95,8 +95,8 @@ struct ProblemOptions {
   std::vector<int> passes;
 };
 
-// Errors, each naming nodes: an instruction that reads more than two values of tile memories or
-// more than three operands.
+// Errors, each naming nodes: an instruction that reads more than two values of tile memories, or
+// has no operand for its predicate.
 StatusOr<Problem> BuildProblem(const ComputationGraph& graph, const Config& config,
                                const ProblemOptions& options = {});
 
