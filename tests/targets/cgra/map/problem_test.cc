@@ -131,5 +131,38 @@ TEST(Problem, AnAdditionFusesWithOneProduct) {
   EXPECT_EQ(LeastInstructions(graph, {}), 3);
 }
 
+// A pair has an operand for a predicate only if it is one of the factors, at in2.
+TEST(Problem, APredicateOfAPairIsAFactor) {
+  const auto pairs = [](Op multiply, int predicate, int distance) {
+    ComputationGraph graph;
+    graph.name = graph.source = "test";
+    const Op ops[] = {Op::kInput, Op::kInput, Op::kInput, multiply, Op::kAdd};
+    for (const Op op : ops) {
+      const char name[] = {static_cast<char>('a' + graph.nodes.size()), 0};
+      graph.nodes.push_back({.name = name, .op = op, .label = "", .literal = std::nullopt});
+    }
+    graph.edges = {
+        {.source = 0, .target = 3, .operand = 0},
+        {.source = 1, .target = 3, .operand = 1},
+        {.source = 3, .target = 4, .operand = 0},
+        {.source = predicate, .target = 4, .kind = EdgeKind::kPredicate, .distance = distance}};
+    EXPECT_TRUE(VerifyAndSort(&graph).ok());
+    return Fusions(graph, Config()).size();
+  };
+  EXPECT_EQ(pairs(Op::kMul, 0, 0), 1U);
+  EXPECT_EQ(pairs(Op::kMul, 1, 0), 1U);
+  EXPECT_EQ(pairs(Op::kMul, 2, 0), 0U);
+  EXPECT_EQ(pairs(Op::kMul, 1, 1), 0U);  // of another thread
+  EXPECT_EQ(pairs(Op::kSra, 0, 0), 0U);  // the operands of a shift cannot change places
+  EXPECT_EQ(pairs(Op::kSra, 1, 0), 1U);
+}
+
+TEST(Problem, SlotsAreThoseOfTheTilesPeriod) {
+  Config config;
+  EXPECT_EQ(SlotsOf(config, 6), 6);
+  config.tile_period = 3;
+  EXPECT_EQ(SlotsOf(config, 6), 3);
+}
+
 }  // namespace
 }  // namespace kiln::cgra

@@ -50,4 +50,8 @@ int MostHopCycles(const Config& config) {
   return most;
 }
 
+int SlotsOf(const Config& config, int initiation_interval) {
+  return config.tile_period > 0 ? config.tile_period : initiation_interval;
+}
+
 }  // namespace kiln::cgra

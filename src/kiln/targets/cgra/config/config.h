@@ -61,6 +61,9 @@ std::string PrintConfig(const Config& config);
 int HopCycles(const Config& config, int from, int to);
 // Returns the most cycles that a value takes between two tiles between which there is a way.
 int MostHopCycles(const Config& config);
+// Returns the slots of a tile at an initiation interval in cycles: the cycles after which its spoke
+// counter starts again, Config::tile_period or the interval.
+int SlotsOf(const Config& config, int initiation_interval);
 
 }  // namespace kiln::cgra
 

@@ -67,7 +67,7 @@ struct Observer::View {
 Observer::Observer(const Problem& problem, int initiation_interval, std::span<const int> order)
     : problem_(&problem),
       interval_(initiation_interval),
-      period_(problem.config.tile_period > 0 ? problem.config.tile_period : initiation_interval),
+      period_(SlotsOf(problem.config, initiation_interval)),
       tiles_(problem.tiles()) {
   const auto count = static_cast<size_t>(problem.size());
   const auto tiles = static_cast<size_t>(tiles_);

@@ -304,7 +304,7 @@ Bound LeastOfCells(const Problem& problem) {
     raise(size,
           fmt::format("{} on one tile, as all use {}", Instructions(size), problem.group_names[g]));
   }
-  int packed = config.tile_period > 0 ? config.tile_period : bound.value;
+  int packed = SlotsOf(config, bound.value);
   while (packed <= problem.size() && !MayPack(sizes, singles, tiles, packed)) ++packed;
   raise(packed, fmt::format("{} groups that share variables, with the other {}, on {}",
                             sizes.size(), Instructions(singles), TilesText(tiles)));
@@ -331,7 +331,7 @@ std::vector<LinkUse> RouteOf(const Config& config, int from, int to) {
 }
 
 int LeastDelay(const Config& config, int initiation_interval) {
-  const int period = config.tile_period > 0 ? config.tile_period : initiation_interval;
+  const int period = SlotsOf(config, initiation_interval);
   return config.hop_cycles > 0 && config.pipeline_latency % period == 0 ? 1 : 0;
 }
 
@@ -442,6 +442,11 @@ std::string WhyImpossible(const Problem& problem, Passes passes) {
   }
   const Bound least = LeastInterval(problem, passes);
   const int most = MostInterval(config);
+  // Slots of a fixed period do not become more with the interval.
+  if (least.value > most && config.tile_period > 0) {
+    return fmt::format("the tiles' period of {} cycles is too short: {}", config.tile_period,
+                       least.why);
+  }
   if (least.value > most) {
     return fmt::format("the machine's longest interval is {} cycles, too short: {}", most,
                        least.why);

@@ -37,7 +37,7 @@ bool BranchSearch::Start(int initiation_interval, int most_latency, std::span<co
     order_ = make_order_(*model_.problem, initiation_interval);
   }
   interval_ = initiation_interval;
-  period_ = config_->tile_period > 0 ? config_->tile_period : interval_;
+  period_ = SlotsOf(*config_, interval_);
   least_delay_ = LeastDelay(*config_, interval_);
   if (most_latency != kAnyLatency && most_latency < config_->pipeline_latency) return false;
   State& state = root_;
@@ -420,7 +420,7 @@ Answer FlowSearch::Decide(int initiation_interval, int most_latency, int64_t ste
 // Where instructions take most cells, the cells of a longer row would hide that they do not fit.
 BranchSearch& FlowSearch::SearchOfWhole(int initiation_interval) {
   const Config& config = problem_->config;
-  const int period = config.tile_period > 0 ? config.tile_period : initiation_interval;
+  const int period = SlotsOf(config, initiation_interval);
   const bool has_room = 4 * int64_t{problem_->size()} <= 3 * int64_t{config.tiles()} * period;
   const bool has_centre = config.rows == 1 && 2 * config.columns - 1 <= kMostSearchTiles;
   if (!has_room || !has_centre || has_order_) return *whole_;

@@ -83,7 +83,7 @@ Environment::Environment(const Problem& problem, int initiation_interval,
                          EnvironmentOptions options)
     : problem_(&problem),
       options_(std::move(options)),
-      period_(problem.config.tile_period > 0 ? problem.config.tile_period : initiation_interval),
+      period_(SlotsOf(problem.config, initiation_interval)),
       words_((static_cast<size_t>(problem.tiles()) + 63) / 64),
       path_(PathsToEnd(problem)),
       placement_(problem, initiation_interval) {

@@ -16,7 +16,7 @@ constexpr int kMostIssue = 1 << 24;
 Placement::Placement(const Problem& problem, int initiation_interval)
     : problem_(&problem),
       interval_(initiation_interval),
-      period_(problem.config.tile_period > 0 ? problem.config.tile_period : initiation_interval),
+      period_(SlotsOf(problem.config, initiation_interval)),
       check_links_(problem.config.relaxed_distance && !problem.config.shared_links) {
   const auto count = static_cast<size_t>(problem.size());
   const auto tiles = static_cast<size_t>(problem.tiles());

@@ -84,7 +84,7 @@ SatFormula::SatFormula(const Problem& problem, int interval, int latency, StepBu
     : problem_(problem),
       config_(problem.config),
       interval_(interval),
-      period_(problem.config.tile_period > 0 ? problem.config.tile_period : interval),
+      period_(SlotsOf(problem.config, interval)),
       latency_(latency),
       budget_(budget),
       apart_(problem.siblings.begin(), problem.siblings.end()) {

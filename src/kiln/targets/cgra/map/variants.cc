@@ -202,8 +202,7 @@ StatusOr<std::unique_ptr<Variant>> LiftedVariant(const ComputationGraph& graph,
                                                  int more) {
   ProblemOptions options{.fusions = fusions, .passes = {}};
   options.passes.assign(graph.edges.size(), 0);
-  const int slots =
-      std::min(config.tile_period > 0 ? config.tile_period : interval, config.instruction_depth);
+  const int slots = std::min(SlotsOf(config, interval), config.instruction_depth);
   const int most = config.tiles() * slots;  // instructions
   for (;;) {
     KILN_ASSIGN_OR_RETURN(Problem problem, BuildProblem(graph, config, options));
