@@ -24,6 +24,7 @@
 #include "kiln/support/budgets.h"
 #include "kiln/support/characters.h"
 #include "kiln/support/excerpt.h"
+#include "kiln/support/nearest_name.h"
 #include "kiln/targets/cgra/graph/file_graph.h"
 
 namespace kiln::cgra {
@@ -31,6 +32,8 @@ namespace {
 
 constexpr std::string_view kDotKinds[] = {"data", "pred", "order"};  // in the order of EdgeKind
 
+// An attribute of Graphviz whose name is almost one of Kiln's.
+constexpr std::string_view kDrawnLabel = "xlabel";
 // The attributes that mean something; all others are for drawing.
 constexpr std::string_view kDotKeys[] = {"op",      "opcode", "type",     "const", "int",  "value",
                                          "operand", "dist",   "distance", "init",  "kind", "label"};
@@ -288,7 +291,10 @@ class DotParser {
           KILN_RETURN_IF_ERROR(Advance());
           KILN_ASSIGN_OR_RETURN(value, Text());
         }
-        if (std::ranges::find(kDotKeys, key) == std::end(kDotKeys)) continue;
+        if (std::ranges::find(kDotKeys, key) == std::end(kDotKeys)) {
+          KILN_RETURN_IF_ERROR(CheckForeign(key));
+          continue;
+        }
         if (std::ssize(value) > kMostValue) {
           return Fail(fmt::format("the value of '{}' has {} bytes", key, value.size()),
                       fmt::format("at most {}", kMostValue));
@@ -298,6 +304,15 @@ class DotParser {
       KILN_RETURN_IF_ERROR(Advance());
     }
     return OkStatus();
+  }
+
+  // Refuses what is probably a misspelt attribute. Others belong to the drawing or to other tools.
+  Status CheckForeign(const std::string& key) const {
+    const std::vector<std::string> known(std::begin(kDotKeys), std::end(kDotKeys));
+    const std::string meant = key == kDrawnLabel ? "" : NearestName(key, known);
+    if (meant.empty()) return OkStatus();
+    return Fail(fmt::format("{} is no attribute", QuotedExcerpt(key)),
+                fmt::format("did you mean '{}'?", meant));
   }
 
   // Reads a name or a value: a word, or quoted texts joined by plus signs.
@@ -355,12 +370,15 @@ class DotParser {
     }
     if (token_.kind == DotToken::kLine) return Fail("-- joins nodes of undirected graphs", "->");
     if (path.size() == 1) return ReadAttributes(&nodes_[static_cast<size_t>(node)].attributes);
-    Attributes attributes = scopes_.back().edge;
+    Attributes attributes;
     KILN_RETURN_IF_ERROR(ReadAttributes(&attributes));
+    const bool has_initial = attributes.contains("init");
+    attributes.insert(scopes_.back().edge.begin(), scopes_.back().edge.end());
     KILN_RETURN_IF_ERROR(
         CheckGraphBudgets(source_, 0, std::ssize(file_.edges) + std::ssize(path) - 1));
     for (size_t i = 0; i + 1 < path.size(); ++i) {
       KILN_RETURN_IF_ERROR(AddEdge(path[i], path[i + 1], attributes, line));
+      initial_line_.push_back(has_initial ? line : 0);
     }
     return OkStatus();
   }
@@ -465,7 +483,7 @@ class DotParser {
       file_.nodes.push_back(std::move(node));
     }
     CloseCycles();
-    return OkStatus();
+    return CheckInitials();
   }
 
   // Names enter JSON and reports, which are UTF-8.
@@ -494,6 +512,16 @@ class DotParser {
         edge.distance = 1;
       }
     }
+  }
+
+  // Only a value of an earlier thread has an initial value.
+  Status CheckInitials() const {
+    for (size_t e = 0; e < file_.edges.size(); ++e) {
+      if (initial_line_[e] == 0 || file_.edges[e].edge.distance > 0) continue;
+      return ErrorAt(source_, fmt::format("line {}", initial_line_[e]),
+                     "'init': the edge has no earlier thread", "only edges with a 'dist'");
+    }
+    return OkStatus();
   }
 
   // Returns the strongly connected component of each node, by two searches (Kosaraju).
@@ -549,6 +577,8 @@ class DotParser {
   std::vector<DotNode> nodes_;
   std::map<std::string, int> index_;   // by name: the index of the node
   std::vector<bool> states_distance_;  // by edge
+  std::vector<int> initial_line_;      // by edge: the line that states its initial value, or 0 if a
+                                       // default does
   FileGraph file_;
 };
 
