@@ -1,4 +1,5 @@
 // Tests of the commands of `kiln cgra`.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -136,7 +137,94 @@ TEST_F(CgraCommands, ComparesMappers) {
   EXPECT_THAT(*ReadFile(Path("compare.svg")), HasSubstr("distance"));
 }
 
+// A file that is read is not overwritten, whatever option names it.
+TEST_F(CgraCommands, KeepsTheFilesThatItReads) {
+  const std::string machine = File("m.yaml", *ReadFile("accelerators/se-4.yaml"));
+  const std::string policy = File("p.bin", *ReadFile("models/cgra_policy.bin"));
+  const std::string mapping = Path("mapping.json");
+  ASSERT_EQ(Call({"cgra", "map", "distance", "--on", machine, "--mapping", mapping}).code, kExitOk);
+  const std::vector<std::vector<std::string>> calls = {
+      {"map", "distance", "--on", machine, "--json", machine},
+      {"map", "distance", "--on", "se-4", "--mapper", "ppo", "--policy", policy, "--chart", policy},
+      {"check", "distance", mapping, "--on", machine, "--json", machine},
+      {"compare", "distance", "--on", machine, "--chart", machine},
+      {"compare", "distance", "--on", "se-4", "--policy", policy, "--chart", policy},
+      {"simulate", "distance", "--on", "se-4", "--mapping", mapping, "--json", mapping},
+      {"train", "--policy", policy, "--resume", policy}};
+  for (std::vector<std::string> call : calls) {
+    call.insert(call.begin(), "cgra");
+    const Outcome outcome = Call(call);
+    EXPECT_EQ(outcome.code, kExitError);
+    EXPECT_THAT(outcome.err, HasSubstr("is read as well as written")) << call[1];
+  }
+  EXPECT_EQ(ReadFile(machine), ReadFile("accelerators/se-4.yaml"));
+  EXPECT_EQ(ReadFile(policy), ReadFile("models/cgra_policy.bin"));
+}
+
+TEST_F(CgraCommands, SimulatesWhatItMaps) {
+  // x + y in threads of two lanes, by hand.
+  File("machine.yaml", "family: cgra\nname: two\ncolumns: 4\nlanes: 2\n");
+  File("inputs.json", R"({"x": [1, [2, -3], 4], "y": [[10, 20], 30, 4294967295]})");
+  const json run = Json(Call({"cgra", "simulate", "vector-add", "--on", Path("machine.yaml"),
+                              "--inputs", Path("inputs.json"), "--json", "-"}));
+  ASSERT_TRUE(run.is_object());
+  EXPECT_EQ(run["threads"], 3);
+  EXPECT_EQ(run["outputs"]["z"], json::parse("[[11, 21], [32, 27], [3, 3]]"));
+  EXPECT_EQ(run["initiation_interval"], 1);
+  EXPECT_EQ(run["latency_cycles"], 3);
+  EXPECT_EQ(run["cycles"], 5);  // two threads later than one
+  EXPECT_EQ(run["threads_in_flight"], 3);
+
+  // From a file of a mapping, with loads and stores.
+  const std::string mapping = Path("mapping.json"), fir = "tests/data/cgra/fir.json";
+  ASSERT_EQ(Call({"cgra", "map", fir, "--on", "se-16", "--mapping", mapping}).code, kExitOk);
+  const Outcome from = Call({"cgra", "simulate", fir, "--on", "se-16", "--mapping", mapping});
+  EXPECT_EQ(from.code, kExitOk) << from.err;
+  EXPECT_THAT(from.out, HasSubstr("from " + mapping));
+  EXPECT_THAT(from.out, HasSubstr("64 with 16 lanes"));
+}
+
+TEST_F(CgraCommands, SimulationSaysWhatIsWrongWithItsInputs) {
+  const auto error = [&](const std::string& text, std::vector<std::string> more = {}) {
+    std::vector<std::string> call = {
+        "cgra", "simulate", "vector-add", "--on", "se-4", "--inputs", File("inputs.json", text)};
+    call.insert(call.end(), more.begin(), more.end());
+    const Outcome outcome = Call(call);
+    EXPECT_EQ(outcome.code, kExitError) << text;
+    return outcome.err;
+  };
+  EXPECT_THAT(error(R"({"x": [1]})"), HasSubstr("key 'y'"));
+  EXPECT_THAT(error(R"({"x": [1], "y": [1], "q": [1]})"),
+              HasSubstr("key 'q': the graph has no such input; its inputs: x, y"));
+  EXPECT_THAT(error(R"({"x": [1, 2], "y": [1]})"), HasSubstr("has 1 value for 2 threads"));
+  EXPECT_THAT(error(R"({"x": [1], "y": [1]})", {"--threads", "2"}),
+              HasSubstr("key 'x': has 1 value for 2 threads"));
+  EXPECT_THAT(error(R"({"x": [], "y": []})"), HasSubstr("has 0 values for 1 threads"));
+  for (const char* value : {"[1, 2]", "4294967296", "-2147483649", "\"one\"", "1e39", "null"}) {
+    EXPECT_THAT(error(fmt::format(R"({{"x": [{}], "y": [1]}})", value)),
+                HasSubstr("a number of 32 bits, or a list of 4"))
+        << value;
+  }
+}
+
+// The rules of mappings leave out what hardware has besides.
+TEST_F(CgraCommands, SaysWhatHardwareCannotBeConfiguredWith) {
+  const Outcome outcome = Call({"cgra", "map", "tests/data/sums.kir", "--on", "se-16"});
+  EXPECT_EQ(outcome.code, kExitOk);
+  EXPECT_THAT(outcome.out, HasSubstr("'fadd' computes in binary32"));
+  const json fits = Json(Call({"cgra", "map", "distance", "--on", "se-16", "--json", "-"}));
+  EXPECT_EQ(fits["configuration_fault"], "");
+}
+
 TEST_F(CgraCommands, SaysWhatIsWrongWithArguments) {
+  const Outcome twice =
+      Call({"cgra", "compare", "distance", "--on", "se-16", "--mappers", "exact,sat,exact"});
+  EXPECT_EQ(twice.code, kExitUsage);
+  EXPECT_THAT(twice.err, HasSubstr("'exact' is there twice"));
+  const Outcome unused = Call({"cgra", "map", "distance", "--on", "se-16", "--policy", "p.bin"});
+  EXPECT_EQ(unused.code, kExitError);
+  EXPECT_THAT(unused.err, HasSubstr("--policy: exact uses none"));
+
   const Outcome mappers =
       Call({"cgra", "compare", "distance", "--on", "se-16", "--mappers", "exact,fast"});
   EXPECT_EQ(mappers.code, kExitUsage);

@@ -26,6 +26,8 @@
 #include "kiln/targets/cgra/command/map_report.h"
 #include "kiln/targets/cgra/command/mappers.h"
 #include "kiln/targets/cgra/command/read_graph.h"
+#include "kiln/targets/cgra/command/search_arguments.h"
+#include "kiln/targets/cgra/command/simulate_command.h"
 #include "kiln/targets/cgra/command/train_command.h"
 #include "kiln/targets/cgra/graph/mapping_file.h"
 #include "kiln/targets/cgra/graph/named_graphs.h"
@@ -41,77 +43,21 @@ using cgra::Config;
 using cgra::MapOptions;
 using cgra::MapResult;
 
-// Returns the design point of the family that a file or a name of a shipped one describes.
-StatusOr<Config> ReadConfig(const std::string& accelerator) {
-  KILN_ASSIGN_OR_RETURN(const std::filesystem::path path,
-                        FindResource("accelerators", accelerator));
-  KILN_ASSIGN_OR_RETURN(const std::unique_ptr<Accelerator> read, LoadAccelerator(path));
-  const auto* machine = dynamic_cast<const cgra::CgraAccelerator*>(read.get());
-  if (machine == nullptr) {
-    return ErrorAt(accelerator, "--on", fmt::format("is of the family {}", read->family()),
-                   "name a design point of the family cgra");
-  }
-  return machine->config();
-}
-
-constexpr const char* kGraphHelp =
-    "The computation graph: a JSON, DOT, ONNX or .kir file, or the name of a graph (kiln cgra "
-    "graphs)";
-constexpr const char* kMachineHelp =
-    "The machine: a YAML file or a name (kiln list accelerators) of the family cgra";
-
-// The options of a search that several commands have.
-class SearchArguments {
- public:
-  void Declare(CLI::App& app) {
-    app.add_option("--ii", interval_,
-                   "Cycles between two threads; default: the fewest that the mapper finds")
-        ->check(InRange(1, cgra::kMostInterval).description(""))
-        ->type_name("CYCLES");
-    app.add_option("--seconds", options_.seconds,
-                   "Time after which a search ends with the best so far; the result then depends "
-                   "on the speed of this computer")
-        ->check(RealInRange(1e-3, 1e6).description(""))
-        ->type_name("S");
-    app.add_option("--steps", options_.steps,
-                   "Steps of the mapper after which it ends, the same on every computer")
-        ->check(InRange(1, int64_t{1} << 50).description(""))
-        ->type_name("N");
-    app.add_option("--seed", options_.seed, "Seed of random choices")
-        ->check(InRange(0, std::numeric_limits<int64_t>::max()).description(""))
-        ->type_name("N")
-        ->capture_default_str();
-    app.add_flag("--no-fuse", no_fuse_,
-                 "Every operator gets an instruction of its own; default: a multiplication and the "
-                 "addition that uses it may share one");
-    app.add_option("--policy", policy_, "The trained policy of the mapper ppo")->type_name("FILE");
-  }
-  MapOptions Options() const {
-    MapOptions options = options_;
-    options.initiation_interval = interval_;
-    options.fuse = !no_fuse_;
-    return options;
-  }
-  const std::string& policy() const { return policy_; }
-
- private:
-  MapOptions options_;
-  int interval_ = 0;
-  bool no_fuse_ = false;
-  std::string policy_;
-};
-
 // Says that a search has no mapping, and for which mappings that is proved.
 Status NoMapping(const ComputationGraph& graph, const Config& config, const std::string& mapper,
-                 const MapResult& result) {
+                 const MapOptions& options, const MapResult& result) {
   const std::string place = fmt::format("graph '{}'", Shorten(CleanUtf8(graph.name), 60));
   if (result.impossible) {
+    const int asked = options.initiation_interval;
+    const std::string at =
+        asked > 0 ? fmt::format(" at an interval of {}", Counted(asked, "cycle")) : "";
     const std::string among =
         result.space == cgra::kAllMappings ? "" : fmt::format(" among {}", result.space);
     return ErrorAt(
         graph.source, place,
-        fmt::format("has no mapping on {}{}: {}", config.name, among, result.interval_why),
-        "a longer --ii, a larger machine, or fewer rules");
+        fmt::format("has no mapping on {}{}{}: {}", config.name, at, among, result.interval_why),
+        fmt::format("{}a larger machine, or one with fewer rules (kiln list keys cgra)",
+                    asked > 0 ? "a longer --ii, " : ""));
   }
   std::string known = "which proves nothing";
   if (!result.none_without_passes.empty()) {
@@ -131,11 +77,7 @@ class MapCommand {
   void Declare(CLI::App& app) {
     app.add_option("graph", graph_, kGraphHelp)->required();
     app.add_option("--on", accelerator_, kMachineHelp)->required()->type_name("MACHINE");
-    app.add_option("--mapper", mapper_, fmt::format("How to search: {}", cgra::MapperHelp()))
-        ->check(CLI::IsMember(cgra::MapperNames()).description(""))
-        ->type_name("MAPPER")
-        ->capture_default_str();
-    search_.Declare(app);
+    search_.DeclareWithMapper(app, &mapper_);
     app.add_option("--mapping", mapping_, "The mapping as a file for kiln cgra check")
         ->type_name("FILE");
     app.add_option("--configuration", configuration_,
@@ -155,13 +97,16 @@ class MapCommand {
           std::pair("--chart", &chart_)}) {
       if (!path->empty()) KILN_RETURN_IF_ERROR(CheckIsFile(option, *path));
     }
-    const std::vector<std::filesystem::path> inputs = {graph_};
+    const std::vector<std::filesystem::path> inputs = {graph_, accelerator_, search_.policy()};
     KILN_RETURN_IF_ERROR(CheckOutputs({mapping_, configuration_, chart_, json_}, inputs));
-    KILN_ASSIGN_OR_RETURN(const Config config, ReadConfig(accelerator_));
+    KILN_RETURN_IF_ERROR(search_.Check(std::span(&mapper_, 1)));
+    KILN_ASSIGN_OR_RETURN(const Config config, ReadMachine(accelerator_));
     KILN_ASSIGN_OR_RETURN(const ComputationGraph graph, ReadComputationGraph(graph_));
     KILN_ASSIGN_OR_RETURN(const auto mapper, cgra::MakeMapper(mapper_, search_.policy()));
     KILN_ASSIGN_OR_RETURN(MapperRun run, RunMapper(*mapper, graph, config));
-    if (!run.result.mapping) return NoMapping(graph, config, mapper_, run.result);
+    if (!run.result.mapping) {
+      return NoMapping(graph, config, mapper_, search_.Options(), run.result);
+    }
     KILN_RETURN_IF_ERROR(WriteFiles(graph, config, *run.result.mapping));
     return WriteResults(context.out, json_, MapText(graph, config, run),
                         JsonText(MapJson(graph, config, run)));
@@ -171,7 +116,12 @@ class MapCommand {
   StatusOr<MapperRun> RunMapper(const cgra::Mapper& mapper, const ComputationGraph& graph,
                                 const Config& config) const {
     KILN_ASSIGN_OR_RETURN(MapResult result, mapper.Map(graph, config, search_.Options()));
-    return MapperRun{mapper_, std::move(result), search_.Options().initiation_interval > 0};
+    MapperRun run{mapper_, std::move(result), search_.Options().initiation_interval > 0};
+    if (!run.result.mapping) return run;
+    // The rules of mappings say nothing of the sizes of memories and of the units of lanes.
+    const auto built = cgra::BuildConfiguration(graph, *run.result.mapping, config);
+    if (!built.ok()) run.configuration_fault = MessageOf(built.status());
+    return run;
   }
 
   Status WriteFiles(const ComputationGraph& graph, const Config& config,
@@ -206,9 +156,9 @@ class CheckCommand {
   }
 
   Status Run(Context& context) const {
-    const std::vector<std::filesystem::path> inputs = {graph_, mapping_};
+    const std::vector<std::filesystem::path> inputs = {graph_, mapping_, accelerator_};
     KILN_RETURN_IF_ERROR(CheckOutputs({json_}, inputs));
-    KILN_ASSIGN_OR_RETURN(const Config config, ReadConfig(accelerator_));
+    KILN_ASSIGN_OR_RETURN(const Config config, ReadMachine(accelerator_));
     KILN_ASSIGN_OR_RETURN(const ComputationGraph graph, ReadComputationGraph(graph_));
     KILN_ASSIGN_OR_RETURN(const cgra::Mapping mapping, cgra::ReadMapping(mapping_, graph));
     const cgra::Verdict verdict = cgra::CheckMapping(graph, config, mapping);
@@ -233,7 +183,7 @@ class CheckCommand {
     return ErrorAt(
         mapping_, "",
         fmt::format("the mapping breaks rules in {}", Counted(std::ssize(verdict.broken), "place")),
-        "a mapping that keeps all rules of " + config.name);
+        fmt::format("check one that keeps all rules of {}", config.name));
   }
 
  private:
@@ -254,17 +204,21 @@ class CompareCommand {
     app.add_option("--chart", chart_, "Latency over time as a picture (SVG)")->type_name("FILE");
     app.add_option("--json", json_, "The result as JSON; - is standard output")->type_name("FILE");
     app.footer(
-        "All mappers get the same time: --seconds, one second by default.\n"
+        "All mappers may take the same time: --seconds, one second by default. One that proves "
+        "its\n"
+        "result, or has nothing left to try, ends before.\n"
         "Example:\n"
         "  kiln cgra compare distance fft --on se-16 --seconds 2 --chart compare.svg");
   }
 
   Status Run(Context& context) const {
     if (!chart_.empty()) KILN_RETURN_IF_ERROR(CheckIsFile("--chart", chart_));
-    const std::vector<std::filesystem::path> inputs(graphs_.begin(), graphs_.end());
+    std::vector<std::filesystem::path> inputs(graphs_.begin(), graphs_.end());
+    inputs.insert(inputs.end(), {accelerator_, search_.policy()});
     KILN_RETURN_IF_ERROR(CheckOutputs({chart_, json_}, inputs));
     const std::vector<std::string> names = Names();
-    KILN_ASSIGN_OR_RETURN(const Config config, ReadConfig(accelerator_));
+    KILN_RETURN_IF_ERROR(search_.Check(names));
+    KILN_ASSIGN_OR_RETURN(const Config config, ReadMachine(accelerator_));
     std::vector<ComputationGraph> graphs;
     for (const std::string& name : graphs_) {
       KILN_ASSIGN_OR_RETURN(ComputationGraph graph, ReadComputationGraph(name));
@@ -302,9 +256,13 @@ class CompareCommand {
     const std::vector<std::string> known = cgra::MapperNames();
     const std::vector<std::string> names = absl::StrSplit(text, ',');
     for (const std::string& name : names) {
-      if (std::ranges::find(known, name) != known.end()) continue;
-      return fmt::format("'{}' is no mapper; {}", Shorten(CleanUtf8(name), 40),
-                         fmt::join(known, ", "));
+      if (std::ranges::find(known, name) == known.end()) {
+        return fmt::format("'{}' is no mapper; {}", Shorten(CleanUtf8(name), 40),
+                           fmt::join(known, ", "));
+      }
+      if (std::ranges::count(names, name) > 1) {
+        return fmt::format("'{}' is there twice; name each mapper once", name);
+      }
     }
     return "";
   }
@@ -356,6 +314,7 @@ class CgraCommand final : public CommandGroup {
     Add<MapCommand>("map", "Maps a computation graph to the tiles of a machine");
     Add<CheckCommand>("check", "Checks a mapping against all rules of a machine");
     Add<CompareCommand>("compare", "Compares mappers at equal time");
+    Add<SimulateCommand>("simulate", "Executes a mapped graph and compares it with the graph");
     Add<TrainCommand>("train", "Trains a policy for the mapper ppo");
     Add<GraphsCommand>("graphs", "Lists the graphs that come with Kiln");
   }

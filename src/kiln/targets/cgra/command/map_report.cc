@@ -233,9 +233,12 @@ std::string MapText(const ComputationGraph& graph, const Config& config, const M
   line("latency", BoundText(result.latency, result.latency_bound,
                             result.latency == result.latency_bound, result.latency_why));
   line("proof", fmt::format("{} among {}", StateText(result), result.space));
+  if (!run.configuration_fault.empty()) {
+    line("hardware", "cannot be configured so: " + run.configuration_fault);
+  }
   Table table;
   table.Column("node").Column("operator").Right("tile").Right("slot").Right("issue").Right("ready");
-  const int period = config.tile_period > 0 ? config.tile_period : mapping.initiation_interval;
+  const int period = SlotsOf(config, mapping.initiation_interval);
   for (const Row& row : RowsOf(graph, mapping)) {
     table.Row({row.name, row.op, fmt::format("{}", row.place.tile),
                fmt::format("{}", row.place.issue % period), fmt::format("{}", row.place.issue),
@@ -248,6 +251,7 @@ nlohmann::ordered_json MapJson(const ComputationGraph& graph, const Config& conf
                                const MapperRun& run) {
   nlohmann::ordered_json json = {{"graph", CleanUtf8(graph.name)}, {"accelerator", config.name}};
   json.update(ResultJson(run));
+  json["configuration_fault"] = run.configuration_fault;
   json["instructions"] = nlohmann::json::array();
   if (!run.result.mapping) return json;
   for (const Row& row : RowsOf(graph, *run.result.mapping)) {
@@ -262,7 +266,12 @@ nlohmann::ordered_json MapJson(const ComputationGraph& graph, const Config& conf
 std::string CompareText(const std::vector<Comparison>& comparisons) {
   Table table;
   table.Column("graph").Right("instructions").Column("mapper").Right("II").Right("latency");
-  table.Right("II bound").Right("latency bound").Right("steps").Right("seconds").Column("state");
+  table.Right("II bound")
+      .Right("latency bound")
+      .Right("steps")
+      .Right("found after s")
+      .Right("ended after s")
+      .Column("state");
   for (const Comparison& comparison : comparisons) {
     for (const MapperRun& run : comparison.runs) {
       const MapResult& result = run.result;
@@ -274,7 +283,8 @@ std::string CompareText(const std::vector<Comparison>& comparisons) {
                  run.mapper, mapped ? fmt::format("{}", result.mapping->initiation_interval) : "-",
                  mapped ? fmt::format("{}", result.latency) : "-",
                  fmt::format("{}", result.interval_bound), fmt::format("{}", result.latency_bound),
-                 Thousands(result.steps), ThreeDigits(found), StateWithSpace(result)});
+                 Thousands(result.steps), mapped ? ThreeDigits(found) : "-",
+                 ThreeDigits(result.seconds), StateWithSpace(result)});
     }
   }
   return table.ToString();

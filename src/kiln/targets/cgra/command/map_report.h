@@ -18,6 +18,8 @@ struct MapperRun {
   std::string mapper;
   cgra::MapResult result;
   bool asked_interval = false;  // the user asked for the interval
+  // Why Kiln's hardware cannot be configured with the mapping; "" if it can, or without a mapping.
+  std::string configuration_fault = {};
 };
 
 // Returns the result in a few lines: interval and latency with their bounds and why they hold, and

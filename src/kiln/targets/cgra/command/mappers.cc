@@ -50,6 +50,11 @@ std::string MapperHelp() {
   return fmt::format("{}", fmt::join(lines, ", "));
 }
 
+bool UsesPolicy(std::string_view mapper) {
+  const auto* const row = std::ranges::find(kRows, mapper, &Row::name);
+  return row != std::end(kRows) && row->make_with != nullptr;
+}
+
 StatusOr<std::unique_ptr<Mapper>> MakeMapper(std::string_view name, const std::string& policy) {
   const auto* const row = std::ranges::find(kRows, name, &Row::name);
   if (row == std::end(kRows)) {

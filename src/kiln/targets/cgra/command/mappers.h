@@ -16,6 +16,8 @@ namespace kiln::cgra {
 std::vector<std::string> MapperNames();
 std::string MapperHelp();
 
+// Whether a mapper uses a trained policy.
+bool UsesPolicy(std::string_view mapper);
 // Makes a mapper. `policy` is the file of a trained policy, for the mappers that use one; empty:
 // the policy that ships with Kiln. Other mappers ignore it. Errors: no mapper has this name; a file
 // that cannot be read or is not a policy.

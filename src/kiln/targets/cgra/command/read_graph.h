@@ -1,10 +1,11 @@
-// Computation graphs as commands name them.
+// Computation graphs and machines as commands name them.
 #ifndef KILN_TARGETS_CGRA_COMMAND_READ_GRAPH_H_
 #define KILN_TARGETS_CGRA_COMMAND_READ_GRAPH_H_
 
 #include <string>
 
 #include "kiln/support/status.h"
+#include "kiln/targets/cgra/config/config.h"
 #include "kiln/targets/cgra/graph/graph.h"
 
 namespace kiln::cli {
@@ -13,6 +14,9 @@ namespace kiln::cli {
 // graphs with a node for each operator. Errors: the errors of the readers; a name that is neither a
 // file nor a graph.
 StatusOr<cgra::ComputationGraph> ReadComputationGraph(const std::string& text);
+// Returns the design point of a file, or a shipped one by its name. Errors: the errors of the
+// reader; a design point of another family.
+StatusOr<cgra::Config> ReadMachine(const std::string& accelerator);
 
 }  // namespace kiln::cli
 

@@ -142,9 +142,11 @@ Status TrainCommand::CheckFiles() const {
                                      std::pair("--curve", &curve_), std::pair("--log", &log_)}) {
     if (!path->empty()) KILN_RETURN_IF_ERROR(CheckIsFile(option, *path));
   }
-  // The state may replace the one that it goes on from.
-  const std::vector<std::filesystem::path> inputs(graphs_.begin(), graphs_.end());
-  return CheckOutputs({policy_, state_, curve_, log_}, inputs);
+  std::vector<std::filesystem::path> inputs(graphs_.begin(), graphs_.end());
+  KILN_RETURN_IF_ERROR(CheckOutputs({policy_, state_, curve_, log_}, inputs));
+  // Only the state may replace the one that the training goes on from.
+  inputs = {resume_};
+  return CheckOutputs({policy_, curve_, log_}, inputs);
 }
 
 StatusOr<cgra::TrainOptions> TrainCommand::Options() const {
@@ -165,6 +167,7 @@ Status TrainCommand::Run(Context& context) const {
   std::string begin;
   if (!resume_.empty()) {
     KILN_ASSIGN_OR_RETURN(const TrainingState state, cgra::ReadTraining(resume_));
+    KILN_RETURN_IF_ERROR(cgra::CheckResumed(options, state, resume_));
     begin = SerializeTraining(state);
   }
   KILN_ASSIGN_OR_RETURN(const TemporaryFolder temporary, TemporaryFolder::Create("kiln-train"));

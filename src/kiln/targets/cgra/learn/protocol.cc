@@ -187,10 +187,11 @@ void RecordOptions(const TrainOptions& options, TrainingState* state) {
   state->numbers[fmt::format("{}graphs", kOption)] = DigestOf(options.graphs);
 }
 
-Status CheckResumed(const TrainOptions& options, const TrainingState& state) {
+Status CheckResumed(const TrainOptions& options, const TrainingState& state,
+                    const std::string& source) {
   Status status = OkStatus();
   const auto refuse = [&](const std::string& what, const std::string& right) {
-    if (status.ok()) status = ErrorAt("", "the state of training", what, right);
+    if (status.ok()) status = ErrorAt(source, "the state of training", what, right);
   };
   const auto find = [&](std::string_view key) -> std::optional<uint64_t> {
     const auto at = state.numbers.find(fmt::format("{}{}", kOption, key));
@@ -218,6 +219,10 @@ Status CheckResumed(const TrainOptions& options, const TrainingState& state) {
   }
   if (!(state.weights.shape == options.shape)) {
     refuse("has a policy of another shape", "the options that it began with");
+  }
+  if (status.ok() && state.numbers.at("iteration") >= static_cast<uint64_t>(options.iterations)) {
+    refuse(fmt::format("has all its {} iterations behind it", options.iterations),
+           "the state of a training that is not at its end");
   }
   return status;
 }

@@ -143,13 +143,7 @@ TrainingState BeginTraining(const TrainOptions& options) {
 // from the iteration's, so the number of threads of this loop does not change the result.
 Status Train(const TrainOptions& options, TrainingState* state,
              const std::function<bool(const CurvePoint&)>& go_on) {
-  KILN_RETURN_IF_ERROR(CheckResumed(options, *state));
-  const uint64_t done = state->numbers["iteration"];
-  if (done >= static_cast<uint64_t>(options.iterations)) {
-    return ErrorAt("", "the state of training",
-                   fmt::format("has all its {} iterations behind it", options.iterations),
-                   "the state of a training that is not at its end");
-  }
+  KILN_RETURN_IF_ERROR(CheckResumed(options, *state, ""));
   Learner learner(*state, options.threads);
   while (state->numbers["iteration"] < static_cast<uint64_t>(options.iterations)) {
     const uint64_t iteration = state->numbers["iteration"];

@@ -1,0 +1,348 @@
+// The options of `kiln cgra simulate`, the values of inputs, and the results as text and JSON.
+
+#include "kiln/targets/cgra/command/simulate_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/App.hpp>
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "kiln/command/checks.h"
+#include "kiln/command/result_files.h"
+#include "kiln/report/text.h"
+#include "kiln/support/json_reader.h"
+#include "kiln/support/json_text.h"
+#include "kiln/support/random.h"
+#include "kiln/targets/cgra/check/check.h"
+#include "kiln/targets/cgra/command/mappers.h"
+#include "kiln/targets/cgra/command/read_graph.h"
+#include "kiln/targets/cgra/graph/mapping_file.h"
+#include "kiln/targets/cgra/simulate/cycle/flows.h"
+
+namespace kiln::cli {
+namespace {
+
+using cgra::ComputationGraph;
+using cgra::Config;
+using cgra::FlowResult;
+using cgra::Mapping;
+using cgra::Op;
+using cgra::Vector;
+
+constexpr int kThreads = 64, kMostThreads = 1 << 16;
+// Results of all threads together: 256 MiB of values.
+constexpr int64_t kMostValues = int64_t{1} << 26;
+
+bool IsFloat(Op op) { return op == Op::kFMul || op == Op::kFAdd || op == Op::kFSub; }
+
+// Returns, by node, whether its value is a binary32 number: floats compute it or use it.
+std::vector<bool> FloatNodes(const ComputationGraph& graph) {
+  std::vector<bool> is_float;
+  for (const cgra::GraphNode& node : graph.nodes) is_float.push_back(IsFloat(node.op));
+  for (const cgra::GraphEdge& edge : graph.edges) {
+    const auto source = static_cast<size_t>(edge.source), target = static_cast<size_t>(edge.target);
+    if (edge.kind == cgra::EdgeKind::kData && IsFloat(graph.nodes[target].op)) {
+      is_float[source] = true;
+    }
+    if (graph.nodes[target].op == Op::kOutput && is_float[source]) is_float[target] = true;
+  }
+  return is_float;
+}
+
+// Returns the bits of a number: a binary32 value if it has a point or an exponent.
+std::optional<int32_t> BitsOf(const Json& value) {
+  if (value.is_number_float()) {
+    const auto real = static_cast<float>(value.get<double>());
+    if (!std::isfinite(real)) return std::nullopt;
+    return std::bit_cast<int32_t>(real);
+  }
+  if (!value.is_number_integer()) return std::nullopt;
+  constexpr int64_t kLeast = std::numeric_limits<int32_t>::min();
+  constexpr int64_t kMost = std::numeric_limits<uint32_t>::max();
+  if (value.is_number_unsigned() && value.get<uint64_t>() > kMost) return std::nullopt;
+  const auto integer = value.get<int64_t>();
+  if (integer < kLeast || integer > kMost) return std::nullopt;
+  return static_cast<int32_t>(static_cast<uint32_t>(integer));
+}
+
+// Returns what one thread reads: a number for all lanes, or a list with one for each.
+std::optional<Vector> VectorOf(const Json& value, int lanes) {
+  if (!value.is_array()) {
+    const std::optional<int32_t> bits = BitsOf(value);
+    if (!bits) return std::nullopt;
+    return Vector(static_cast<size_t>(lanes), *bits);
+  }
+  if (std::ssize(value) != lanes) return std::nullopt;
+  Vector vector;
+  for (const Json& lane : value) {
+    const std::optional<int32_t> bits = BitsOf(lane);
+    if (!bits) return std::nullopt;
+    vector.push_back(*bits);
+  }
+  return vector;
+}
+
+std::string NameOf(const ComputationGraph& graph, int node) {
+  return graph.nodes[static_cast<size_t>(node)].name;
+}
+
+// Returns the first lanes of a value as numbers.
+std::string LanesText(const Vector& lanes, bool is_float) {
+  constexpr size_t kShown = 4;
+  std::vector<std::string> shown;
+  for (size_t i = 0; i < std::min(kShown, lanes.size()); ++i) {
+    shown.push_back(is_float ? fmt::format("{}", std::bit_cast<float>(lanes[i]))
+                             : fmt::format("{}", lanes[i]));
+  }
+  return fmt::format("{}{}", fmt::join(shown, " "), lanes.size() > kShown ? " ..." : "");
+}
+
+// The longest waits of instructions for late values: "'load' 120 cycles".
+std::string HeldText(const ComputationGraph& graph, const FlowResult& result) {
+  std::vector<std::string> held;
+  for (size_t n = 0; n < result.held_cycles.size(); ++n) {
+    if (result.held_cycles[n] == 0) continue;
+    held.push_back(fmt::format("'{}' {}", Shorten(CleanUtf8(graph.nodes[n].name), 24),
+                               Counted(result.held_cycles[n], "cycle")));
+  }
+  if (held.empty()) return "no instruction waits for late values";
+  return fmt::format("later than mapped: {}", ListExcerpt(held, ", "));
+}
+
+// What a run was, for text and JSON.
+struct Simulated {
+  const ComputationGraph& graph;
+  const Config& config;
+  const Mapping& mapping;
+  int latency = 0;  // cycles
+  std::string by;   // where the mapping is from
+  int threads = 0;
+  const FlowResult& result;
+};
+
+std::string SimulationText(const Simulated& run) {
+  std::string text;
+  const auto line = [&](std::string_view what, const std::string& says) {
+    text += fmt::format("{:<8}  {}\n", what, says);
+  };
+  const std::vector<int> outputs = OutputsOf(run.graph);
+  line("graph", fmt::format("{}, {} on {}", Shorten(CleanUtf8(run.graph.name), 40),
+                            Counted(std::ssize(run.graph.nodes), "node"), run.config.name));
+  line("mapping", fmt::format("an interval of {} and a latency of {}, {}",
+                              Counted(run.mapping.initiation_interval, "cycle"),
+                              Counted(run.latency, "cycle"), run.by));
+  line("threads", fmt::format("{} with {}, at most {} in flight", Thousands(run.threads),
+                              Counted(run.config.lanes, "lane"), run.result.threads_in_flight));
+  line("time", fmt::format("{}, {} a thread; {}", Counted(run.result.cycles, "cycle"),
+                           ThreeDigits(static_cast<double>(run.result.cycles) / run.threads),
+                           HeldText(run.graph, run.result)));
+  line("results", fmt::format("{} and {} are what the graph itself gives",
+                              Counted(std::ssize(outputs) * run.threads, "output vector"),
+                              Counted(std::ssize(run.result.stores), "store")));
+  if (outputs.empty()) return text;
+  constexpr int kShown = 4;
+  const std::vector<bool> is_float = FloatNodes(run.graph);
+  Table table;
+  table.Right("thread").Column("output").Column("lanes");
+  for (int t = 0; t < std::min(kShown, run.threads); ++t) {
+    for (size_t o = 0; o < outputs.size(); ++o) {
+      const int node = outputs[o];
+      table.Row({fmt::format("{}", t), Shorten(CleanUtf8(NameOf(run.graph, node)), 36),
+                 LanesText(run.result.outputs[static_cast<size_t>(t)][o],
+                           is_float[static_cast<size_t>(node)])});
+    }
+  }
+  return text + '\n' + table.ToString();
+}
+
+nlohmann::ordered_json SimulationJson(const Simulated& run) {
+  nlohmann::ordered_json json = {{"graph", CleanUtf8(run.graph.name)},
+                                 {"accelerator", run.config.name},
+                                 {"initiation_interval", run.mapping.initiation_interval},
+                                 {"latency_cycles", run.latency},
+                                 {"threads", run.threads},
+                                 {"lanes", run.config.lanes},
+                                 {"cycles", run.result.cycles},
+                                 {"threads_in_flight", run.result.threads_in_flight}};
+  json["held_cycles"] = nlohmann::ordered_json::object();
+  for (size_t n = 0; n < run.result.held_cycles.size(); ++n) {
+    if (run.result.held_cycles[n] == 0) continue;
+    json["held_cycles"][CleanUtf8(run.graph.nodes[n].name)] = run.result.held_cycles[n];
+  }
+  // By output: the bits of its lanes in every thread, as signed numbers.
+  json["outputs"] = nlohmann::ordered_json::object();
+  const std::vector<int> outputs = OutputsOf(run.graph);
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    auto& threads = json["outputs"][CleanUtf8(NameOf(run.graph, outputs[o]))];
+    threads = nlohmann::json::array();
+    for (const std::vector<Vector>& thread : run.result.outputs) threads.push_back(thread[o]);
+  }
+  json["stores"] = nlohmann::json::array();
+  for (const cgra::FlowStore& store : run.result.stores) {
+    json["stores"].push_back({{"node", CleanUtf8(NameOf(run.graph, store.node))},
+                              {"thread", store.thread},
+                              {"address", store.address},
+                              {"value", store.value},
+                              {"stored", store.stored}});
+  }
+  return json;
+}
+
+// Compares a run with the evaluation of the graph.
+Status CompareWithGraph(const ComputationGraph& graph, const FlowResult& result,
+                        const cgra::Evaluation& value) {
+  const bool same_stores = std::ranges::equal(
+      result.stores, value.stores, [](const cgra::FlowStore& a, const cgra::StoreRecord& b) {
+        return cgra::StoreRecord{a.node, a.thread, a.address, a.value, a.stored} == b;
+      });
+  if (result.outputs == value.outputs && same_stores) return OkStatus();
+  return absl::InternalError(fmt::format("graph '{}': the simulation gives other {} than the graph",
+                                         Shorten(CleanUtf8(graph.name), 40),
+                                         same_stores ? "results" : "stores"));
+}
+
+}  // namespace
+
+void SimulateCommand::Declare(CLI::App& app) {
+  app.add_option("graph", graph_, kGraphHelp)->required();
+  app.add_option("--on", accelerator_, kMachineHelp)->required()->type_name("MACHINE");
+  app.add_option("--mapping", mapping_,
+                 "The mapping (kiln cgra map --mapping); default: what --mapper finds")
+      ->type_name("FILE");
+  search_.DeclareWithMapper(app, &mapper_);
+  app.add_option("--threads", threads_,
+                 fmt::format("Threads to execute; default: those of --inputs, or {}", kThreads))
+      ->check(InRange(1, kMostThreads).description(""))
+      ->type_name("N");
+  app.add_option("--inputs", inputs_,
+                 "Values of the inputs as JSON: {\"x\": [3, 4.5, [1, 2, ...]]}, by input a list of "
+                 "threads, each a number for all lanes or a list of lanes; with a point, numbers "
+                 "are binary32; default: random values from --seed")
+      ->type_name("FILE");
+  app.add_option("--json", json_, "The result as JSON; - is standard output")->type_name("FILE");
+  app.footer(
+      "Executes many threads in flight, with loads, stores and several flows, and fails unless "
+      "all\n"
+      "results are those of the graph's own evaluation. Loads read a fixed mix of the address.\n"
+      "Example:\n"
+      "  kiln cgra simulate distance --on se-16 --threads 100");
+}
+
+StatusOr<Mapping> SimulateCommand::FindMapping(const ComputationGraph& graph,
+                                               const Config& config) const {
+  if (!mapping_.empty()) {
+    KILN_ASSIGN_OR_RETURN(Mapping mapping, cgra::ReadMapping(mapping_, graph));
+    const cgra::Verdict verdict = cgra::CheckMapping(graph, config, mapping);
+    if (verdict.legal()) return mapping;
+    return ErrorAt(mapping_, "", verdict.broken[0].sentence,
+                   fmt::format("use a mapping that keeps all rules of {}", config.name));
+  }
+  KILN_ASSIGN_OR_RETURN(const auto mapper, cgra::MakeMapper(mapper_, search_.policy()));
+  KILN_ASSIGN_OR_RETURN(cgra::MapResult found, mapper->Map(graph, config, search_.Options()));
+  if (found.mapping) return *std::move(found.mapping);
+  return ErrorAt(graph.source, fmt::format("graph '{}'", Shorten(CleanUtf8(graph.name), 60)),
+                 fmt::format("the mapper {} finds no mapping on {}", mapper_, config.name),
+                 "kiln cgra map says more");
+}
+
+StatusOr<SimulateCommand::Inputs> SimulateCommand::FindInputs(const ComputationGraph& graph,
+                                                              int lanes) const {
+  const std::vector<int> nodes = InputsOf(graph);
+  if (inputs_.empty()) {
+    const std::vector<bool> is_float = FloatNodes(graph);
+    Random random(search_.Options().seed);
+    Inputs inputs(static_cast<size_t>(threads_ > 0 ? threads_ : kThreads));
+    for (std::vector<Vector>& thread : inputs) {
+      for (const int node : nodes) {
+        Vector& values = thread.emplace_back(static_cast<size_t>(lanes));
+        for (int32_t& lane : values) {
+          lane = is_float[static_cast<size_t>(node)]
+                     ? std::bit_cast<int32_t>(static_cast<float>(random.Uniform(-4, 4)))
+                     : static_cast<int32_t>(random.Between(-1000, 1000));
+        }
+      }
+    }
+    return inputs;
+  }
+  KILN_ASSIGN_OR_RETURN(const Json json, ReadJson(inputs_));
+  JsonReader reader(inputs_);
+  std::set<std::string> known;
+  for (const int node : nodes) known.insert(NameOf(graph, node));
+  for (const auto& [key, value] : json.items()) {
+    if (!known.contains(key)) {
+      reader.Fail(key, "the graph has no such input",
+                  fmt::format("its inputs: {}", ListExcerpt(known, ", ")));
+    }
+  }
+  Inputs inputs;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const std::string name = NameOf(graph, nodes[i]);
+    const Json::array_t& list = reader.List(json, name, name);
+    KILN_RETURN_IF_ERROR(reader.status());
+    if (i == 0) {
+      const size_t all = std::min<size_t>(list.size(), kMostThreads);
+      inputs.resize(threads_ > 0 ? static_cast<size_t>(threads_) : all);
+    }
+    if (list.size() < inputs.size() || list.empty()) {
+      reader.Fail(name,
+                  fmt::format("has {} for {} threads", Counted(std::ssize(list), "value"),
+                              std::max<size_t>(inputs.size(), 1)),
+                  "a value for each thread");
+    }
+    for (size_t t = 0; t < inputs.size() && reader.status().ok(); ++t) {
+      const std::optional<Vector> vector = VectorOf(list[t], lanes);
+      if (!vector) {
+        reader.Fail(fmt::format("{}[{}]", name, t), fmt::format("is {}", Shown(list[t])),
+                    fmt::format("a number of 32 bits, or a list of {}", lanes));
+        break;
+      }
+      inputs[t].push_back(*vector);
+    }
+    KILN_RETURN_IF_ERROR(reader.status());
+  }
+  KILN_RETURN_IF_ERROR(reader.status());
+  // A graph without inputs takes its threads from the option.
+  if (nodes.empty()) inputs.resize(static_cast<size_t>(threads_ > 0 ? threads_ : kThreads));
+  return inputs;
+}
+
+Status SimulateCommand::Run(Context& context) const {
+  const std::vector<std::filesystem::path> files = {graph_, accelerator_, mapping_, inputs_,
+                                                    search_.policy()};
+  KILN_RETURN_IF_ERROR(CheckOutputs({json_}, files));
+  KILN_RETURN_IF_ERROR(search_.Check(std::span(&mapper_, 1)));
+  KILN_ASSIGN_OR_RETURN(const Config config, ReadMachine(accelerator_));
+  KILN_ASSIGN_OR_RETURN(const ComputationGraph graph, ReadComputationGraph(graph_));
+  KILN_ASSIGN_OR_RETURN(const Mapping mapping, FindMapping(graph, config));
+  KILN_ASSIGN_OR_RETURN(const Inputs inputs, FindInputs(graph, config.lanes));
+  const auto threads = static_cast<int>(inputs.size());
+  const int64_t values = std::ssize(graph.nodes) * threads * config.lanes;
+  if (values > kMostValues) {
+    return ErrorAt(graph.source, "--threads",
+                   fmt::format("{} nodes, {} threads and {} lanes are {} values",
+                               graph.nodes.size(), threads, config.lanes, Thousands(values)),
+                   fmt::format("at most {} values", Thousands(kMostValues)));
+  }
+  KILN_ASSIGN_OR_RETURN(
+      const FlowResult result,
+      cgra::RunFlows(graph, mapping, config, inputs,
+                     {.threads = threads, .lanes = config.lanes, .memory = cgra::MixedMemory}));
+  cgra::EvaluateOptions options;
+  options.threads = threads;
+  options.lanes = config.lanes;
+  KILN_RETURN_IF_ERROR(CompareWithGraph(graph, result, cgra::Evaluate(graph, inputs, options)));
+  const std::string by = mapping_.empty() ? fmt::format("by the mapper {}", mapper_)
+                                          : fmt::format("from {}", mapping_);
+  const Simulated run{graph, config,  mapping, cgra::CheckMapping(graph, config, mapping).latency,
+                      by,    threads, result};
+  return WriteResults(context.out, json_, SimulationText(run), JsonText(SimulationJson(run)));
+}
+
+}  // namespace kiln::cli
