@@ -5,7 +5,7 @@ target_include_directories(cgra_map PRIVATE ${PROJECT_SOURCE_DIR})
 
 kiln_bench(cgra_learning kiln_cgra_learn_train CLI11::CLI11)
 
-kiln_bench(cgra_random_programs kiln_cgra)
+kiln_bench(cgra_random_programs kiln_cgra CLI11::CLI11)
 target_include_directories(cgra_random_programs PRIVATE ${PROJECT_SOURCE_DIR})
 
 kiln_bench(cgra_rtl_programs kiln_cgra CLI11::CLI11)

@@ -1,12 +1,10 @@
 // Executes random graphs with random mappings at the functional and the cycle level and compares
 // both with the evaluation of the graph, and the cycles with the closed form. In a third of the
 // programs both streams of the cycle level stall at random.
-//   cgra_random_programs [PROGRAMS [FIRST_SEED]]
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
-#include <cstdlib>
-
 #include <functional>
 #include <string>
 #include <vector>
@@ -110,8 +108,14 @@ int Main(int programs, uint64_t first) {
 }  // namespace
 }  // namespace kiln::cgra
 
-int main(int count, char** values) {
-  const int programs = count > 1 ? std::atoi(values[1]) : 10000;
-  const uint64_t first = count > 2 ? std::strtoull(values[2], nullptr, 10) : 1;
-  return kiln::cgra::Main(programs, first);
+int main(int argc, char** argv) {
+  CLI::App app("Random programs of the cgra machine at the functional and the cycle level");
+  int programs = 10000;
+  uint64_t seed = 1;
+  app.add_option("--programs", programs, "Programs that are compared")
+      ->check(CLI::Range(1, 1'000'000'000))
+      ->capture_default_str();
+  app.add_option("--seed", seed, "Of the first program")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  return kiln::cgra::Main(programs, seed);
 }
