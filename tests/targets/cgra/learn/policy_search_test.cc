@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "kiln/support/random.h"
+#include "kiln/targets/cgra/check/check.h"
+#include "kiln/targets/cgra/graph/named_graphs.h"
 #include "kiln/targets/cgra/learn/ppo_mapper.h"
 #include "kiln/targets/cgra/map/environment.h"
 #include "tests/targets/cgra/map/naive_rules.h"
@@ -165,6 +168,27 @@ TEST(PolicySearch, RepairsAreNeverWorse) {
     EXPECT_GE(latency, LeastLatency(*problem, interval).value);
   }
   EXPECT_GT(repaired, 5);
+}
+
+// On a machine with more tiles than searches handle, the policy uses a part of them.
+TEST(PolicySearch, UsesAPartOfALargeMachine) {
+  Config config;
+  config.rows = 16;
+  config.columns = 64;
+  const StatusOr<ComputationGraph> graph = MakeNamedGraph("fft-2");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto mapper = MakePpoMapper(std::make_shared<Policy>(InitialWeights({}, 5)));
+  const StatusOr<MapResult> result = mapper->Map(*graph, config, {.steps = 40, .on_better = {}});
+  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_TRUE(result->mapping.has_value());
+  const Verdict verdict = CheckMapping(*graph, config, *result->mapping);
+  EXPECT_EQ(PrintVerdict(verdict), "");
+  EXPECT_EQ(verdict.latency, result->latency);
+  std::set<int> rows;
+  for (const Place& place : result->mapping->places) {
+    if (place.tile >= 0) rows.insert(place.tile / config.columns);
+  }
+  EXPECT_GT(rows.size(), 1U);
 }
 
 }  // namespace

@@ -109,6 +109,9 @@ TEST(CycleMachine, SpansByHand) {
   EXPECT_EQ(SpansOf(one->trace), first);
   EXPECT_EQ(one->trace.units[2].busy_cycles, 13);
   EXPECT_EQ(one->trace.units[3].busy_cycles, 3);
+  // Of the two, only dispatch can be what limits a kernel.
+  EXPECT_TRUE(one->trace.units[2].transfers);
+  EXPECT_FALSE(one->trace.units[3].transfers);
 
   AppendRun(*program, 1, 0, std::vector<int32_t>(2, 3), &stream);
   const auto two = machine.Run(stream);

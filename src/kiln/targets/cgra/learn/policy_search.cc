@@ -54,19 +54,25 @@ void Compact(const Problem& problem, int initiation_interval, std::vector<Place>
 
 PolicySearch::PolicySearch(const Policy& policy, const Problem& problem, uint64_t seed)
     : policy_(&policy),
+      whole_(&problem),
       problem_(&problem),
       random_(seed),
-      least_interval_(LeastInterval(problem).value),
-      impossible_(!WhyImpossible(problem).empty()),
       neighbours_(At(problem.size())) {
   for (const Dependence& d : problem.dependences) {
     if (d.from == d.to) continue;
     neighbours_[At(d.from)].push_back(d.to);
     neighbours_[At(d.to)].push_back(d.from);
   }
-  if (impossible_ || problem.tiles() > kMostSearchTiles) return;
+  if (problem.tiles() > kMostSearchTiles) {
+    part_ = problem;
+    part_.config = PartOf(problem.config);
+    problem_ = &part_;
+  }
+  least_interval_ = LeastInterval(*problem_).value;
+  impossible_ = !WhyImpossible(*problem_).empty();
+  if (impossible_) return;
   search_ = std::make_unique<BranchSearch>(
-      problem, MixBits(seed),
+      *problem_, MixBits(seed),
       [this](const Problem& of, int interval) { return OrderOf(*policy_, of, interval); });
   search_->DrawFromOrder();
 }
@@ -91,7 +97,11 @@ PolicySearch::Episodes& PolicySearch::EpisodesAt(int interval) {
 // Hands a mapping in, and makes it the base of repairs unless this problem has a better one.
 void PolicySearch::Keep(int interval, std::vector<Place> places, SearchState* state) {
   Compact(*problem_, interval, &places);
-  state->Offer(*problem_, interval, places);
+  std::vector<Place> offered = places;
+  for (Place& place : offered) {
+    place.tile = TileOfWhole(whole_->config, problem_->config, place.tile);
+  }
+  state->Offer(*whole_, interval, offered);
   const int latency = LatencyOfPlaces(*problem_, places);
   if (Has(interval) && latency > best_latency_) return;
   best_interval_ = interval;
@@ -124,7 +134,7 @@ void PolicySearch::Play(int interval, SearchState* state) {
 void PolicySearch::Search(int interval, int64_t steps, SearchState* state) {
   const bool known = state->HasInterval(interval);
   const int latency = known ? state->latency() - 1 : kAnyLatency;
-  if (!search_ || !Possible(interval, known ? state->latency() : kNoLatency)) return;
+  if (!Possible(interval, known ? state->latency() : kNoLatency)) return;
   const int64_t nodes = state->Take(steps) * NodesOfStep();
   if (nodes == 0) return;
   const double seconds = state->SecondsLeft();

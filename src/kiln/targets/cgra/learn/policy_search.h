@@ -45,7 +45,8 @@ class PolicySearch {
   // the search has not refuted it; and whether one of this interval is known.
   bool Possible(int interval, int latency = kNoLatency) const;
   bool Has(int interval) const { return best_interval_ == interval; }
-  // Return the latency of the mapping that repairs begin with, in cycles, and its places.
+  // Return the latency of the mapping that repairs begin with, in cycles, and its places; of a
+  // machine of more than kMostSearchTiles tiles, by the tiles of its part.
   int latency() const { return best_latency_; }
   std::span<const Place> places() const { return best_; }
 
@@ -64,12 +65,14 @@ class PolicySearch {
   std::vector<int> Critical(int interval) const;
 
   const Policy* policy_;
-  const Problem* problem_;
+  const Problem* whole_;
+  Problem part_;            // of a machine of more than kMostSearchTiles tiles: PartOf it
+  const Problem* problem_;  // where places are chosen: the whole or the part
   Random random_;
   int least_interval_ = 1;
   bool impossible_ = false;
-  std::map<int, Episodes> episodes_;          // by interval
-  std::unique_ptr<BranchSearch> search_;      // none on machines of more than kMostSearchTiles
+  std::map<int, Episodes> episodes_;  // by interval
+  std::unique_ptr<BranchSearch> search_;
   std::map<int, int> refuted_;                // by interval: the greatest latency without a mapping
   std::vector<std::vector<int>> neighbours_;  // by instruction: what dependences join it with
   int best_interval_ = 0, best_latency_ = 0;

@@ -156,21 +156,30 @@ std::vector<int> LastIssues(const Problem& problem, int initiation_interval, int
   return last;
 }
 
+Config PartOf(const Config& whole) {
+  constexpr int kLeastColumns = 8;
+  Config part = whole;
+  part.columns = std::min(part.columns, kMostSearchTiles);
+  while (part.columns > kLeastColumns && part.rows > kMostSearchTiles / part.columns) {
+    part.columns /= 2;
+  }
+  part.rows = std::min(part.rows, kMostSearchTiles / part.columns);
+  return part;
+}
+
+int TileOfWhole(const Config& whole, const Config& part, int tile) {
+  return tile / part.columns * whole.columns + tile % part.columns;
+}
+
 namespace {
 
-// Decides a problem on the rectangle of at most kMostSearchTiles tiles in the corner of a larger
-// array. A refutation there says nothing of the whole array and is answered by kUnknown.
+// Decides a problem on a part of a larger array. A refutation there says nothing of the whole array
+// and is answered by kUnknown.
 class PartOfMachine : public Decider {
  public:
   PartOfMachine(const Problem& problem, uint64_t seed, const MakeDecider& make)
-      : part_(problem), columns_(problem.config.columns) {
-    constexpr int kLeastColumns = 8;
-    Config& config = part_.config;
-    config.columns = std::min(config.columns, kMostSearchTiles);
-    while (config.columns > kLeastColumns && config.rows > kMostSearchTiles / config.columns) {
-      config.columns /= 2;
-    }
-    config.rows = std::min(config.rows, kMostSearchTiles / config.columns);
+      : part_(problem), whole_(problem.config) {
+    part_.config = PartOf(whole_);
     decider_ = make(part_, seed);
   }
 
@@ -184,14 +193,14 @@ class PartOfMachine : public Decider {
     if (answer == Answer::kNone) refuted_[initiation_interval] = latency;
     if (answer != Answer::kFound) return Answer::kUnknown;
     for (Place& place : *places) {
-      place.tile = place.tile / part_.config.columns * columns_ + place.tile % part_.config.columns;
+      place.tile = TileOfWhole(whole_, part_.config, place.tile);
     }
     return answer;
   }
 
  private:
   Problem part_;
-  int columns_;  // of the whole machine
+  const Config whole_;
   std::unique_ptr<Decider> decider_;
   std::map<int, int> refuted_;  // by interval: the greatest latency without a solution in the part
 };

@@ -66,6 +66,10 @@ std::vector<int> LastIssues(const Problem& problem, int initiation_interval, int
 
 // Tiles that deciders handle.
 inline constexpr int kMostSearchTiles = 64;
+// Returns a machine of at most kMostSearchTiles tiles, the rectangle in the corner of a larger array,
+// and the tile of the whole array that a tile of it is. The other tiles stay empty.
+Config PartOf(const Config& whole);
+int TileOfWhole(const Config& whole, const Config& part, int tile);
 // Makes a decider for a machine of any size from a decider for at most kMostSearchTiles tiles. The
 // other tiles stay empty, since a mapping on some of the tiles is one on all of them. On a larger
 // machine the decider never answers kNone, because a refutation on fewer tiles proves nothing.

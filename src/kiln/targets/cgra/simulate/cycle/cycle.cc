@@ -501,7 +501,8 @@ Trace CycleMachine::State::MakeTrace() {
   unit("load", load_busy, {});
   unit("dispatch", dispatch_busy,
        {{"no beat", dispatch_no_beat}, {"ring full", dispatch_ring}, {"run", dispatch_run}});
-  trace.units[kLoad].transfers = trace.units[kDispatch].transfers = true;
+  // Dispatch limits a run as units that compute do: it hands every operand to every tile by itself.
+  trace.units[kLoad].transfers = true;
   unit("fabric", fabric_cycles, {{"inputs", wait_inputs}, {"outputs full", wait_outputs}});
   for (int tile = 0; tile < config.tiles(); ++tile) {
     unit(fmt::format("tile {}", tile), fabric.fired(tile) - fired_before[static_cast<size_t>(tile)],
