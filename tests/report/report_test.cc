@@ -59,8 +59,6 @@ TEST(RunReport, KernelsAreChargedWhatTheyAdd) {
   EXPECT_FALSE(KernelRows(pipelined)[1].utilisation.has_value());
 }
 
-// The fastest and the slowest of the images, wherever they stand.
-// 0.0 % would say that the machine idles.
 // Names of layers that differ in their middle differ in the table, too.
 TEST(RunReport, NamesOfKernelsStayDifferent) {
   RunReport report = ExampleReport();
@@ -71,6 +69,7 @@ TEST(RunReport, NamesOfKernelsStayDifferent) {
   EXPECT_THAT(text, HasSubstr("\n/encoder/layers/layer.11/at…y/MatMul  "));
 }
 
+// 0.0 % would say that the machine idles.
 TEST(RunReport, UtilisationIsUnknownWithoutMultiplyAccumulates) {
   RunReport report = ExampleReport();
   EXPECT_EQ(UtilisationText(report), "40.6 %");
@@ -88,6 +87,15 @@ TEST(RunReport, UtilisationIsUnknownWithoutMultiplyAccumulates) {
   EXPECT_EQ(UtilisationText(report), "-");
 }
 
+TEST(RunReport, SlowSimulationsHaveASpeed) {
+  RunReport report = ExampleReport();
+  report.images_run = 1;
+  report.run_seconds = 2.64;
+  EXPECT_THAT(ToText(report), HasSubstr("1 image in 2.64 s, 0.379 images/s"));
+  EXPECT_THAT(ToHtml(report), HasSubstr("0.379 images/s"));
+}
+
+// The fastest and the slowest of the images, wherever they stand.
 TEST(RunReport, ShowsTheFastestAndTheSlowestImage) {
   RunReport report = ExampleReport();
   report.cycles_per_image = {4000, 3500, 5200, 4100};

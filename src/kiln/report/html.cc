@@ -136,7 +136,7 @@ std::string Cards(const RunReport& report) {
   if (report.images_run > 0 && report.run_seconds > 0) {
     out += Card(
         "simulation speed",
-        fmt::format("{:.0f} images/s", static_cast<double>(report.images_run) / report.run_seconds),
+        ImagesPerSecond(static_cast<double>(report.images_run) / report.run_seconds) + " images/s",
         fmt::format("{} level, {}", report.level, Counted(report.images_run, "image")));
   }
   return out + "</div>";
@@ -247,9 +247,11 @@ std::string KernelTable(const RunReport& report) {
         R"(<p class="note">Kernels overlap in time: each is charged the cycles by which it moved )"
         R"(the end of the run, so that the shares sum to the whole. Utilisation is )"
         R"(multiply-accumulates done over those possible in that time. The bound is a proved )"
-        R"(least number of cycles for the kernel's schedule; the gap is how far the schedule that )"
-        R"(was chosen lies above it. Optimal: no schedule can be better. Optimal among its )"
-        R"(tilings or loop orders: none of those is better, another mapping might be.</p>)";
+        R"(least number of cycles for the kernel by itself with an ideal memory; the gap is how far )"
+        R"(the estimate of the schedule that was chosen lies above it. What kernels are charged is )"
+        R"(less where they overlap, and more where they wait. Optimal: no schedule can be better. )"
+        R"(Optimal among its tilings or loop orders: none of those is better, another mapping )"
+        R"(might be.</p>)";
   }
   return out;
 }

@@ -102,9 +102,10 @@ std::string KernelTable(const RunReport& report, int top) {
         {"", ""}, {"", "", ""});
   }
   std::string legend =
-      "bound: a proved least number of cycles; gap: how far the schedule is above it; optimal: no "
-      "schedule can be better; optimal among its tilings (or loop orders): none of those is "
-      "better, another mapping might be\n";
+      "bound: a proved least number of cycles of the kernel by itself, with an ideal memory; gap: how "
+      "far the estimate of its schedule is above that, not the run's cycles, which are less where "
+      "kernels overlap and more where they wait; optimal: no schedule can be better; optimal among "
+      "its tilings (or loop orders): none of those is better, another mapping might be\n";
   if (!loads.empty()) {
     legend += fmt::format(
         "bytes: to and from outer memory; limited by: a unit that computes, or the port that needs "
@@ -400,10 +401,10 @@ std::string ToText(const RunReport& report, int top) {
       lines.Add("speed", speed + PartialMark(report));
   }
   if (report.images_run > 0 && report.run_seconds > 0) {
-    lines.Add("simulation",
-              fmt::format("{} level: {} in {:.2f} s, {:.0f} images/s", report.level,
-                          Counted(report.images_run, "image"), report.run_seconds,
-                          static_cast<double>(report.images_run) / report.run_seconds));
+    lines.Add("simulation", fmt::format("{} level: {} in {:.2f} s, {} images/s", report.level,
+                                        Counted(report.images_run, "image"), report.run_seconds,
+                                        ImagesPerSecond(static_cast<double>(report.images_run) /
+                                                        report.run_seconds)));
   }
   if (!report.outputs_file.empty()) lines.Add("written", WrittenText(report));
   std::string out = lines.Take();
