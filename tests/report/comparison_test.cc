@@ -97,6 +97,31 @@ TEST(Comparison, TextHasFiguresRatiosAndKernels) {
   EXPECT_THAT(ToText(TwoRuns(), 0), Not(HasSubstr("by kernel")));
 }
 
+// With three runs, what is said of a kernel is the shorter.
+TEST(Comparison, NamesTheRunsThatLackAKernel) {
+  SavedRun a = RunOf("a", "a.json"), b = RunOf("b", "b.json"), c = RunOf("c", "c.json");
+  c.kernels.pop_back();
+  c.kernels.pop_back();
+  const std::string text = ToText(*Compare({a, b, c}, true), 10);
+  EXPECT_THAT(text, ContainsRegex("pool .*not in c int8"));
+}
+
+// What a stage of a pipeline adds to a run has no ratio to a kernel's cycles.
+TEST(Comparison, StagesOfPipelinesHaveNoRatios) {
+  SavedRun plain = RunOf("a", "a.json"), pipeline = RunOf("b", "b.json");
+  pipeline.pipelined = true;
+  for (const auto& runs : {std::vector{plain, pipeline}, std::vector{pipeline, plain}}) {
+    const Comparison c = *Compare(runs, false);
+    const std::string text = ToText(c, 10);
+    EXPECT_THAT(text, HasSubstr("b.json: its kernels are stages of a pipeline"));
+    EXPECT_THAT(text, ContainsRegex("conv +1,500,000 +1,500,000 *\n"));
+    const auto json = nlohmann::json::parse(ToJson(c));
+    EXPECT_EQ(json["kernels"][0]["name"], "conv");
+    EXPECT_TRUE(json["kernels"][0]["runs"][1]["cycles_to_first"].is_null());
+    EXPECT_THAT(text, ContainsRegex("time per image +4.00 ms +4.00 ms +x 1.00"));
+  }
+}
+
 TEST(Comparison, JsonHasEverything) {
   const auto json = nlohmann::json::parse(ToJson(TwoRuns()));
   EXPECT_EQ(json["runs"][1]["label"], "large int8");
@@ -197,6 +222,9 @@ TEST(SavedRun, ReadsWhatAReportWrites) {
   EXPECT_EQ(run->kernels[1].cycles, 500);  // it begins while conv1 still runs
   EXPECT_TRUE(run->kernels[2].on_host);
   EXPECT_EQ(run->kernels[3].cycles, 1000);
+  EXPECT_FALSE(run->pipelined);
+  report.interval_cycles = 800;
+  EXPECT_TRUE(ParseSavedRun(ToJson(report), "run.json")->pipelined);
 }
 
 // `kiln compile --json` has no trace: the kernels' cycles are the certificates' costs of

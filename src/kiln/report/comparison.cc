@@ -115,13 +115,22 @@ double MostCycles(const Comparison& c, const Comparison::Kernel& kernel) {
   return most;
 }
 
-// Names the runs that lack a kernel: "only in A, B"; empty if none lacks it.
+// Returns a kernel's cycles in the first run to compare those of run `r` with, if they can be.
+std::optional<double> FirstCycles(const Comparison& c, const Comparison::Kernel& kernel, size_t r) {
+  if (c.runs[0].pipelined || c.runs[r].pipelined) return std::nullopt;
+  return CyclesAt(c, kernel, 0);
+}
+
+// Names the runs that have a kernel, or that lack it, whichever are fewer: "only in A, B", "not in
+// C"; empty if none lacks it.
 std::string OnlyIn(const Comparison& c, const Comparison::Kernel& kernel) {
-  std::vector<std::string> with;
+  std::vector<std::string> with, without;
   for (size_t r = 0; r < c.runs.size(); ++r) {
-    if (kernel.places[r] >= 0) with.push_back(c.labels[r]);
+    (kernel.places[r] >= 0 ? with : without).push_back(c.labels[r]);
   }
-  return with.size() == c.runs.size() ? "" : fmt::format("only in {}", fmt::join(with, ", "));
+  if (without.empty()) return "";
+  return with.size() <= without.size() ? fmt::format("only in {}", fmt::join(with, ", "))
+                                       : fmt::format("not in {}", fmt::join(without, ", "));
 }
 
 // Formats a kernel of a run: its cycles, "host", or "-" if the run has none.
@@ -182,6 +191,13 @@ StatusOr<Comparison> Compare(std::vector<SavedRun> runs, bool any_host) {
     if (!run.kernels_estimated) continue;
     comparison.notes.push_back(fmt::format(
         "{}: nothing has run; the cycles of its kernels are the compiler's estimates", run.file));
+  }
+  for (const SavedRun& run : runs) {
+    if (!run.pipelined) continue;
+    comparison.notes.push_back(fmt::format(
+        "{}: its kernels are stages of a pipeline; their cycles are what each adds to the run, and "
+        "have no ratio to others",
+        run.file));
   }
   comparison.labels = LabelsOf(runs);
   comparison.kernels = KernelsOf(runs);
@@ -246,7 +262,7 @@ std::string ToText(const Comparison& c, int top) {
     std::vector<std::string> cells = {names[k]};
     for (size_t r = 0; r < c.runs.size(); ++r) {
       cells.push_back(KernelText(c, kernel, r));
-      if (r > 0) cells.push_back(Against(CyclesAt(c, kernel, 0), CyclesAt(c, kernel, r), false));
+      if (r > 0) cells.push_back(Against(FirstCycles(c, kernel, r), CyclesAt(c, kernel, r), false));
     }
     cells.push_back(OnlyIn(c, kernel));
     kernels.Row(std::move(cells));
@@ -299,10 +315,11 @@ std::string ToJson(const Comparison& c) {
         runs.push_back(nullptr);
         continue;
       }
-      runs.push_back({{"operation", saved->operation},
-                      {"on_host", saved->on_host},
-                      {"cycles", or_null(CyclesAt(c, kernel, r))},
-                      {"cycles_to_first", ratio(CyclesAt(c, kernel, 0), CyclesAt(c, kernel, r))}});
+      runs.push_back(
+          {{"operation", saved->operation},
+           {"on_host", saved->on_host},
+           {"cycles", or_null(CyclesAt(c, kernel, r))},
+           {"cycles_to_first", ratio(FirstCycles(c, kernel, r), CyclesAt(c, kernel, r))}});
     }
     json["kernels"].push_back({{"name", kernel.name}, {"runs", std::move(runs)}});
   }
@@ -371,7 +388,7 @@ std::string KernelsTable(const Comparison& c) {
         continue;
       }
       out += FigureCell(Counts(*cycles), most > 0 ? *cycles / most : 0,
-                        r > 0 ? Against(CyclesAt(c, kernel, 0), cycles, false) : "", r);
+                        r > 0 ? Against(FirstCycles(c, kernel, r), cycles, false) : "", r);
     }
     out += "</tr>";
   }

@@ -49,6 +49,8 @@ class RunReader {
     run.host_share = Number(root_, "host_share", "host_share").value_or(0);
     run.partial = Truth(root_, "partial", "partial");
     ReadKernels(&run);
+    run.pipelined =
+        !run.kernels_estimated && Number(root_, "interval_cycles", "interval_cycles").has_value();
     KILN_RETURN_IF_ERROR(reader_.status());
     return run;
   }

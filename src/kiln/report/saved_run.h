@@ -36,6 +36,9 @@ struct SavedRun {
   std::optional<double> picojoules, watts, area_um2, utilisation;
   std::vector<SavedKernel> kernels;
   bool kernels_estimated = false;  // the kernels' cycles are the compiler's estimates
+  // Kernels are stages that work at the same time, and most add few cycles to the run: their cycles
+  // say nothing beside those of other machines.
+  bool pipelined = false;
 };
 
 // Parses the JSON of a run. `source` names it in messages.
