@@ -18,6 +18,7 @@
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
 #include "tests/cli/call.h"
+#include "tests/report/clipped_text.h"
 
 namespace kiln::cli {
 namespace {
@@ -134,7 +135,9 @@ TEST_F(CgraCommands, ComparesMappers) {
       }
     }
   }
-  EXPECT_THAT(*ReadFile(Path("compare.svg")), HasSubstr("distance"));
+  const std::string chart = *ReadFile(Path("compare.svg"));
+  EXPECT_THAT(chart, HasSubstr("distance"));
+  EXPECT_THAT(ClippedTexts(chart), testing::IsEmpty());
 }
 
 // A file that is read is not overwritten, whatever option names it.

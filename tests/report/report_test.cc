@@ -198,6 +198,7 @@ TEST(Html, IsWellFormedAndComplete) {
     EXPECT_THAT(html, HasSubstr(name));
   }
   EXPECT_THAT(html, Not(HasSubstr("<net>")));
+  EXPECT_THAT(html, Not(HasSubstr("class=\"\"")));  // what has no class is black
   for (const char* fetched : {"<script", "http", "src=", "@import", "url("})
     EXPECT_THAT(html, Not(HasSubstr(fetched)));
 }

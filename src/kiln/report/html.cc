@@ -328,16 +328,16 @@ std::string Costs(const RunReport& report) {
   std::string out = R"(<h2>Area and energy</h2><div class="scroll"><table><thead><tr><th>unit</th>)"
                     R"(<th class="n">area</th><th></th><th class="n">of it memory</th>)"
                     R"(<th class="n">energy an image</th><th></th></tr></thead><tbody>)";
-  const auto bar = [](double part, double most) {
-    return html::ShareBar(most > 0 ? part / most : 0, "");
+  const auto bar = [](double part, double most, const char* colour) {
+    return html::ShareBar(most > 0 ? part / most : 0, colour);
   };
   for (const CostRow& row : rows) {
-    out +=
-        fmt::format(R"(<tr><td>{}</td><td class="n">{}</td><td>{}</td><td class="n">{}</td>)"
-                    R"(<td class="n">{}</td><td>{}</td></tr>)",
-                    EscapeHtml(row.unit), row.area > 0 ? SquareMillimetres(row.area) : "",
-                    bar(row.area, area), row.memory > 0 ? Percent(row.memory / row.area) : "",
-                    row.picojoules > 0 ? Joules(row.picojoules) : "", bar(row.picojoules, energy));
+    out += fmt::format(
+        R"(<tr><td>{}</td><td class="n">{}</td><td>{}</td><td class="n">{}</td>)"
+        R"(<td class="n">{}</td><td>{}</td></tr>)",
+        EscapeHtml(row.unit), row.area > 0 ? SquareMillimetres(row.area) : "",
+        bar(row.area, area, "u0"), row.memory > 0 ? Percent(row.memory / row.area) : "",
+        row.picojoules > 0 ? Joules(row.picojoules) : "", bar(row.picojoules, energy, "u1"));
   }
   out += "</tbody></table></div>";
   std::string notes = "Based on: " + cost.source + ".";

@@ -137,7 +137,7 @@ class Plot {
         "<text x=\"{}\" y=\"{}\" fill=\"#333333\">{}</text>\n", x_ + kLeft, y_ + 16,
         EscapeHtml(interval_ == 0
                        ? fmt::format("{}: no mapping", Shorten(comparison_.graph, 30))
-                       : fmt::format("{}, {}, II {}: latency over seconds",
+                       : fmt::format("{}, {}, II {}: latency over log(seconds)",
                                      Shorten(comparison_.graph, 24),
                                      Counted(comparison_.instructions, "instruction"), interval_)));
     if (interval_ == 0) return out;
@@ -151,9 +151,10 @@ class Plot {
     }
     for (const double seconds : {kFirst, longest_}) {
       out += fmt::format(
-          "<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\" fill=\"#555555\">{}"
+          "<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"{}\" fill=\"#555555\">{}"
           "</text>\n",
-          X(seconds), y_ + kHeight - kBottom + 15, ThreeDigits(seconds));
+          X(seconds), y_ + kHeight - kBottom + 15, seconds == longest_ ? "end" : "start",
+          ThreeDigits(seconds));
     }
     if (bound_ > 0) {
       out += fmt::format(
