@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "kiln/support/file.h"
+#include "kiln/support/process.h"
 
 namespace kiln {
 namespace {
@@ -55,6 +56,42 @@ TEST(Accuracy, GivesWhatRunGives) {
   const auto report = RunFlow(flow);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(table->rows[1].output_sqnr_db(), report->output_sqnr_db());
+}
+
+// What a network quantises itself, no format changes; the rows say so.
+TEST(Accuracy, SaysWhatTheNetworkQuantisesItself) {
+  AccuracyOptions options = DemoOn({"int8", "int4"});
+  options.flow.model = "models/fashion_mlp_w1a8.onnx";
+  const auto table = MeasureAccuracy(options);
+  ASSERT_TRUE(table.ok()) << table.status();
+  ASSERT_EQ(table->rows.size(), 3U);
+  EXPECT_FALSE(table->rows[0].keeps_own);
+  EXPECT_EQ(table->rows[2].format, "int4");
+  EXPECT_EQ(table->rows[2].label(), "own, int4 for the rest");
+  EXPECT_THAT(table->notes, Contains(AllOf(StartsWith("the network quantises "),
+                                           HasSubstr("own_parameters: replace"))));
+  EXPECT_THAT(ToText(*table), HasSubstr("\nown, int4 for the rest  "));
+
+  const auto plain = MeasureAccuracy(DemoOn({"int8"}));
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_EQ(plain->rows[1].label(), "int8");
+  EXPECT_THAT(plain->notes, Not(Contains(StartsWith("the network quantises "))));
+}
+
+TEST(Accuracy, RecipesOfFilesHaveShortNames) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-accuracy");
+  std::vector<std::string> files;
+  for (const char* name : {"a/mixed.yaml", "b/mixed.yaml", "b/other.yaml"}) {
+    const std::filesystem::path path = folder.path() / name;
+    std::filesystem::create_directories(path.parent_path());
+    ASSERT_TRUE(WriteFile(path, "activations: {type: int8}\nweights: {type: int8}\n").ok());
+    files.push_back(path.string());
+  }
+  const auto table = MeasureAccuracy(DemoOn(files));
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->rows[1].format, files[0]);
+  EXPECT_EQ(table->rows[2].format, files[1]);
+  EXPECT_EQ(table->rows[3].format, "other");
 }
 
 // Each recipe calibrates on as many images as it says, whatever the others of the table need.
@@ -148,7 +185,7 @@ TEST(Accuracy, ARecipeOfLayersInSeveralFormatsRunsAsInRun) {
   EXPECT_EQ(table->rows[1].machine, "systolic-int8-8x8 as int4 x int4");
   EXPECT_EQ(table->rows[2].machine, "systolic-int8-8x8");
   EXPECT_EQ(table->rows[2].host_share, 0);
-  EXPECT_THAT(table->AllNotes(), Contains(AllOf(StartsWith(path.string() + ": runs on "),
+  EXPECT_THAT(table->AllNotes(), Contains(AllOf(StartsWith(path.stem().string() + ": runs on "),
                                                 HasSubstr("systolic-int8-8x8 itself"))));
   FlowOptions flow = options.flow;
   flow.evaluate.cycle_limit = 0;
@@ -180,6 +217,10 @@ TEST(Accuracy, ADesignPointWithFixedFormatsRunsItsOwn) {
 }
 
 TEST(Accuracy, ErrorsNameTheFormat) {
+  for (const auto& [name, meant] : {std::pair("E4M3", "e4m3"), {"MXINT8", "mxint8"}}) {
+    EXPECT_EQ(MessageOf(MeasureAccuracy(DemoOn({name})).status()),
+              fmt::format("--formats: {}: no recipe and no type; did you mean '{}'?", name, meant));
+  }
   const auto table = MeasureAccuracy(DemoOn({"int8", "int99"}));
   ASSERT_FALSE(table.ok());
   EXPECT_THAT(std::string(table.status().message()), HasSubstr("int99"));

@@ -4,17 +4,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "kiln/quantise/energy.h"
 #include "kiln/quantise/layer_errors.h"
 #include "kiln/quantise/post_training.h"
+#include "kiln/quantise/quantise.h"
+#include "kiln/report/text.h"
 #include "kiln/support/resources.h"
 #include "kiln/targets/registry.h"
 
 namespace kiln {
 namespace {
+
+// Gives recipes of files their labels, unless two are equal.
+void ShortenNames(std::vector<NamedRecipe>* recipes) {
+  std::map<std::string, int> times;
+  for (const NamedRecipe& named : *recipes) ++times[RecipeLabel(named.name)];
+  for (NamedRecipe& named : *recipes) {
+    if (const std::string label = RecipeLabel(named.name); times[label] == 1) named.name = label;
+  }
+}
 
 // Finds all recipes before anything runs, so that a typo is reported at once.
 StatusOr<std::vector<NamedRecipe>> FindRecipes(const std::vector<std::string>& names) {
@@ -24,6 +36,7 @@ StatusOr<std::vector<NamedRecipe>> FindRecipes(const std::vector<std::string>& n
     if (!recipe.ok()) return WithContext("--formats", recipe.status());
     recipes.push_back({name, *std::move(recipe)});
   }
+  ShortenNames(&recipes);
   if (recipes.empty())
     return ErrorAt("", "--formats", "no format is named", "such as int8,mxint8,e4m3,posit8_1");
   return recipes;
@@ -38,6 +51,7 @@ struct Bench {
   const Images& calibration;
   PostTraining& post_training;
   const FlowProgress& progress;
+  bool has_own;       // whether the network brings its own quantisation
   bool has_accuracy;  // whether the labels fit an output
 };
 
@@ -164,6 +178,7 @@ StatusOr<AccuracyTable::Row> Measure(const Bench& bench, const NamedRecipe& name
   const MultiplyCost cost = MultiplyCostOf(quantised);
   AccuracyTable::Row row;
   row.format = named.name;
+  row.keeps_own = bench.has_own && !recipe.replace_own;
   row.machine = machine.name();
   row.accuracy = report.quantised;
   row.agreement = report.agreement;
@@ -213,6 +228,7 @@ StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options,
   }
   KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs, calibrated_on.MakeBatch(0, most));
   PostTraining post_training(laid_out, inputs);
+  const QuantisedCount own = CountQuantised(laid_out);
   Bench bench{.options = options,
               .accelerator = *accelerator,
               .network = network,
@@ -220,6 +236,7 @@ StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options,
               .calibration = calibrated_on,
               .post_training = post_training,
               .progress = progress,
+              .has_own = own.activations + own.weights > 0,
               .has_accuracy = false};
 
   table.model = options.flow.model.stem().string();
@@ -231,6 +248,13 @@ StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options,
                      : images.size();
   KILN_ASSIGN_OR_RETURN(AccuracyTable::Row reference, MeasureReference(bench, &table.no_accuracy));
   bench.has_accuracy = reference.accuracy.has_value();
+  if (bench.has_own &&
+      std::ranges::any_of(recipes, [](const NamedRecipe& r) { return !r.recipe.replace_own; })) {
+    table.notes.push_back(fmt::format(
+        "the network quantises {} and {} itself, which keep their parameters in every row with "
+        "'own': the format is of the rest; own_parameters: replace in a recipe replaces them",
+        Counted(own.activations, "activation"), Counted(own.weights, "constant")));
+  }
   table.rows.push_back(std::move(reference));
   bool any = false;
   Status first_fault;

@@ -1,6 +1,7 @@
 // The flow up to the program, and its report; evaluate.cc runs the images.
 #include "kiln/flow/flow.h"
 
+#include <absl/strings/ascii.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -106,6 +107,10 @@ StatusOr<Recipe> FindRecipe(const std::string& name) {
   }
   auto named = RecipeByName(name);
   if (named.ok()) return named;
+  const std::string lower = absl::AsciiStrToLower(name);
+  if (lower != name && FindRecipe(lower).ok()) {
+    return NotFoundAt(name, "", "no recipe and no type", fmt::format("did you mean '{}'?", lower));
+  }
   return NotFoundAt(name, "",
                     fmt::format("no recipe ('kiln list recipes' prints them), and no type: {}",
                                 MessageOf(named.status())),
@@ -211,12 +216,6 @@ std::string FormatsOf(const Graph& graph) {
   return fmt::format("{}", fmt::join(formats, ", "));
 }
 
-// Returns the name of a recipe in tables: that of a file is its name without folder and extension.
-std::string RecipeLabel(const std::string& recipe) {
-  const std::filesystem::path path(recipe);
-  return path.extension() == ".yaml" ? path.stem().string() : recipe;
-}
-
 // Returns the network as the accelerator takes it, with annotations: those of the network's own
 // quantisers if it has any, and those of the recipe if it has none or --quantise is given. Fills in
 // the report's entries about quantisation.
@@ -252,7 +251,9 @@ StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& o
   report->quantisation = RunReport::Quantisation{
       .recipe = named.name,
       .calibration = fmt::format("the first {} of {}", Counted(used, "image"), calibration.source),
-      .format = RecipeLabel(named.name)};
+      .format = has_own && !recipe.replace_own
+                    ? fmt::format("own, {} for the rest", RecipeLabel(named.name))
+                    : RecipeLabel(named.name)};
   if (has_own) {
     report->notes.push_back(
         recipe.replace_own
@@ -267,6 +268,11 @@ StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& o
 }
 
 }  // namespace
+
+std::string RecipeLabel(const std::string& recipe) {
+  const std::filesystem::path path(recipe);
+  return path.extension() == ".yaml" ? path.stem().string() : recipe;
+}
 
 StatusOr<PreparedNetwork> PrepareFlow(const FlowOptions& options, const FlowProgress& progress) {
   // Check inputs that are cheap to check before any long work.

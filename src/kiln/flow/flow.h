@@ -84,6 +84,9 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
                 const Images& images, const EvaluateOptions& options, const FlowProgress& progress,
                 RunReport* report);
 
+// Returns the name of a recipe in tables: that of a file is its name without folder and extension.
+std::string RecipeLabel(const std::string& recipe);
+
 // Returns the name of the reference level in reports: "fp32", or "reference" if the network has
 // quantised operators of its own, which run at that level, too.
 std::string ReferenceName(const Graph& network);

@@ -3,6 +3,7 @@
 
 #include "kiln/numerics/format.h"
 
+#include <absl/strings/ascii.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -289,8 +290,10 @@ StatusOr<Format> FindFormat(std::string_view name) {
   } else if (std::optional<Format> found = FindUnmodified(name.substr(0, dot))) {
     plain = *std::move(found);
   } else {
+    const std::string lower = absl::AsciiStrToLower(std::string(name.substr(0, dot)));
     return ErrorAt("", "", fmt::format("unknown format '{}'", name),
-                   "a name that 'kiln list formats' prints");
+                   FindUnmodified(lower).has_value() ? fmt::format("did you mean '{}'?", lower)
+                                                     : "a name that 'kiln list formats' prints");
   }
   Format format = plain;
   if (dot != name.npos) KILN_RETURN_IF_ERROR(ModifyAll(format, name.substr(dot + 1)));

@@ -71,7 +71,7 @@ std::vector<std::string> Cells(const AccuracyTable& table, const Row& row) {
   const std::optional<double> drop = DropOf(table, row);
   const auto& counted = row.accuracy ? row.accuracy : row.agreement;
   std::vector<std::string> cells = {
-      row.format,
+      row.label(),
       MeritText(row),
       counted ? fmt::format("{}/{}", Thousands(counted->correct), Thousands(counted->compared()))
               : "-",
@@ -159,7 +159,7 @@ std::vector<Point> PointsOf(const AccuracyTable& table) {
   for (const Row& row : table.rows) {
     const std::optional<double> merit = MeritOf(row);
     if (merit && std::isfinite(*merit))
-      points.push_back({std::clamp(row.bits(), 1.0, 32.0), *merit, row.format});
+      points.push_back({std::clamp(row.bits(), 1.0, 32.0), *merit, row.label()});
   }
   double most = 0;
   for (const Point& point : points) most = std::max(most, point.merit);
@@ -278,6 +278,10 @@ std::vector<std::string> AccuracyTable::AllNotes() const {
   return all;
 }
 
+std::string AccuracyTable::Row::label() const {
+  return keeps_own ? fmt::format("own, {} for the rest", format) : format;
+}
+
 std::string ToText(const AccuracyTable& table) {
   std::string out = fmt::format("{}: {}\n\n", CleanUtf8(table.model), CleanUtf8(Subtitle(table)));
   Table text;
@@ -328,7 +332,7 @@ std::string ToJson(const AccuracyTable& table) {
   };
   Json rows = Json::array();
   for (const Row& row : table.rows) {
-    Json json = {{"format", row.format}};
+    Json json = {{"format", row.format}, {"keeps_own_parameters", row.keeps_own}};
     if (!row.fault.empty()) {
       json["fault"] = row.fault;
       rows.push_back(std::move(json));

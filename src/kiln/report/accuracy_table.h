@@ -30,11 +30,15 @@ struct AccuracyTable {
     std::optional<HostReason> host_reason;  // why the largest part of them is on the host
     double images_per_second = 0;           // speed of the simulation
     std::optional<LayerErrors> layers;      // the error by layer, if it was measured
-    std::string fault;                      // why there are no figures; empty if there are some
+    // The network quantises values itself and keeps that: the format is of the rest only.
+    bool keeps_own = false;
+    std::string fault;  // why there are no figures; empty if there are some
     // Returns the least signal to quantisation noise ratio of all outputs, in decibels.
     std::optional<double> output_sqnr_db() const;
     // Returns the mean of activation and weight bits, the abscissa of the plot.
     double bits() const { return (activation_bits + weight_bits) / 2; }
+    // Returns the format for tables and pictures: "int4", "own, int4 for the rest".
+    std::string label() const;
   };
   std::string model, data, accelerator, calibration;
   std::string no_accuracy;  // why there are no accuracies; empty if there are some

@@ -2,11 +2,15 @@
 
 #include "kiln/support/resources.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 
 #include "kiln/support/installation.h"
+#include "kiln/support/nearest_name.h"
 
 namespace kiln {
 
@@ -53,11 +57,13 @@ StatusOr<fs::path> FindResource(std::string_view kind, const std::string& name) 
     }
   }
   // Lists the available names in the message.
-  std::string names;
-  for (const fs::path& path : ListResources(kind))
-    names += (names.empty() ? "" : ", ") + path.stem().string();
+  std::vector<std::string> names;
+  for (const fs::path& path : ListResources(kind)) names.push_back(path.stem().string());
+  const std::string meant = NearestName(name, names);
+  const std::string hint = meant.empty() ? "" : fmt::format("did you mean '{}'? ", meant);
   return NotFoundAt(name, "", "no such file, nor one of that name in a folder " + std::string(kind),
-                    names.empty() ? "give the path of a YAML file" : "there are: " + names);
+                    names.empty() ? "give the path of a YAML file"
+                                  : fmt::format("{}there are: {}", hint, fmt::join(names, ", ")));
 }
 
 }  // namespace kiln
