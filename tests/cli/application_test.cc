@@ -179,6 +179,8 @@ TEST(Application, InspectsTheDemo) {
   EXPECT_EQ(parsed["metadata"]["kiln.preprocess"], "scale=1/255,mean=0.286,std=0.353");
   const Outcome shapes = Call({"inspect", "models/demo_fashion_mnist.onnx", "--shapes"});
   EXPECT_THAT(shapes.out, HasSubstr("1x16x28x28"));
+  EXPECT_THAT(shapes.out,
+              HasSubstr("/stage2/stage2.0/body/body.0/body.0.1/BatchNormalization"));  // whole
 }
 
 TEST(Application, InspectsWhatItCannotImport) {

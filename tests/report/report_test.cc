@@ -234,12 +234,15 @@ TEST(Html, DrawsQueuesBetweenUnits) {
   // One curve, for the queue that skips a unit.
   EXPECT_EQ(picture.find("<path"), picture.rfind("<path"));
   EXPECT_NE(picture.find("<path"), std::string::npos);
-  // A share is written on the bar in the colour of the page where the bar covers its place.
+  // A share is written beside the bar, or on it where the bar leaves no room.
   EXPECT_THAT(picture, HasSubstr(R"(<text class="faint" x="454" y="42" text-anchor="end">65.0 %)"));
   RunReport busy = report;
-  busy.trace->units[0].busy_cycles = 3800;
+  busy.trace->units[0].busy_cycles = 3560;  // to 130 + 293.7
   EXPECT_THAT(ToHtml(busy),
-              HasSubstr(R"(<text class="on-bar" x="454" y="42" text-anchor="end">95.0 %)"));
+              HasSubstr(R"(<text class="on-bar" x="418" y="42" text-anchor="end">89.0 %)"));
+  busy.trace->units[0].busy_cycles = 4000;
+  EXPECT_THAT(ToHtml(busy),
+              HasSubstr(R"(<text class="on-bar" x="454" y="42" text-anchor="end">100.0 %)"));
   // The same in JSON, by name.
   EXPECT_THAT(ToJson(report), HasSubstr(R"("name": "array to join",
       "from": "array",

@@ -2,9 +2,7 @@
 #include <CLI/App.hpp>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "kiln/command/arguments.h"
@@ -13,7 +11,6 @@
 #include "kiln/command/progress.h"
 #include "kiln/command/result_files.h"
 #include "kiln/flow/accuracy.h"
-#include "kiln/support/excerpt.h"
 
 namespace kiln::cli {
 namespace {
@@ -78,7 +75,7 @@ class AccuracyCommand final : public Command {
     AccuracyOptions options;
     KILN_ASSIGN_OR_RETURN(options.flow, flow_.Options());
     KILN_RETURN_IF_ERROR(flow_.CheckImagesGiven());
-    KILN_RETURN_IF_ERROR(CheckFormatsDiffer());
+    KILN_RETURN_IF_ERROR(CheckNamedOnce("--formats", formats_));
     options.formats = formats_;
     options.flow.evaluate.limit = limit_;
     options.flow.evaluate.chunk = chunk_;
@@ -107,16 +104,6 @@ class AccuracyCommand final : public Command {
   }
 
  private:
-  // Returns an error if --formats names a format twice: both rows would be the same.
-  Status CheckFormatsDiffer() const {
-    std::set<std::string_view> seen;
-    for (const std::string& format : formats_) {
-      if (seen.insert(format).second) continue;
-      return ErrorAt("", "--formats", QuotedExcerpt(format) + " is named twice", "name it once");
-    }
-    return OkStatus();
-  }
-
   std::string json_, html_;
   std::vector<std::string> formats_;
   const CLI::App* app_ = nullptr;

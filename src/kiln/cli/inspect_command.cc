@@ -51,7 +51,8 @@ std::string NodeTable(const Graph& graph) {
     for (const Value* operand : node->operands())
       takes += (takes.empty() ? "" : ", ") + ShapeText(operand);
     const int64_t macs = MacsOf(*node);
-    table.Row({Shorten(node->name(), 48), std::string(node->info().onnx_name), takes,
+    // The whole name: recipes need it.
+    table.Row({CleanUtf8(node->name()), std::string(node->info().onnx_name), takes,
                ShapeText(node->result()), macs > 0 ? Thousands(macs) : "-"});
   }
   return table.ToString();

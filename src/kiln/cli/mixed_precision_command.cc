@@ -186,6 +186,7 @@ class MixedPrecisionCommand final : public Command {
 
   // Checks that the first candidate is the widest: the search measures damage against it.
   Status CheckCandidates() const {
+    KILN_RETURN_IF_ERROR(CheckNamedOnce("--formats", options_.candidates));
     double widest = 0;
     for (const std::string& name : options_.candidates) {
       const auto recipe = RecipeByName(name);

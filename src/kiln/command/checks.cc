@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <string>
 #include <system_error>
 #include <type_traits>
 
 #include "fmt/format.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln::cli {
 namespace {
@@ -51,6 +53,15 @@ bool IsGiven(const CLI::App& app, const std::string& option) {
 CLI::Validator InRange(int64_t low, int64_t high) { return Between(low, high, "no whole number"); }
 CLI::Validator RealInRange(double low, double high) {
   return Between(low, high, "no number").description(fmt::format("{} to {}", low, high));
+}
+
+Status CheckNamedOnce(std::string_view option, std::span<const std::string> names) {
+  std::set<std::string_view> seen;
+  for (const std::string& name : names) {
+    if (seen.insert(name).second) continue;
+    return ErrorAt("", option, QuotedExcerpt(name) + " is named twice", "name it once");
+  }
+  return OkStatus();
 }
 
 }  // namespace kiln::cli

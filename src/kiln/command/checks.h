@@ -4,7 +4,11 @@
 
 #include <CLI/App.hpp>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
+
+#include "kiln/support/status.h"
 
 namespace kiln::cli {
 
@@ -18,6 +22,9 @@ CLI::Validator RealInRange(double low, double high);
 
 // Accepts counts of images: 0 or more.
 inline CLI::Validator IsCount() { return InRange(0, int64_t{1} << 40); }
+
+// Returns an error if a list of an option names something twice.
+Status CheckNamedOnce(std::string_view option, std::span<const std::string> names);
 
 }  // namespace kiln::cli
 

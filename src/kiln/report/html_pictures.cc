@@ -283,10 +283,11 @@ std::string Flow(const Trace& trace) {
                          labels.width(), y, share * kUnit, kBar, EscapeHtml(unit.name),
                          Thousands(unit.busy_cycles), Percent(share));
       constexpr double kPercent = 52;  // the width of the text
+      // Beside the bar at the right end, or at the bar's end if that leaves no room.
       const bool on_bar = (1 - share) * kUnit < kPercent;
       out += fmt::format(R"(<text class="{}" x="{:.0f}" y="{}" text-anchor="end">{}</text>)",
-                         on_bar ? "on-bar" : "faint", labels.width() + kUnit - 6, y + 13,
-                         Percent(share));
+                         on_bar ? "on-bar" : "faint",
+                         labels.width() + (on_bar ? share : 1) * kUnit - 6, y + 13, Percent(share));
     }
     const std::vector<const QueueTrace*>& here = queues[row];
     const double slot =

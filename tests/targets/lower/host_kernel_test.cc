@@ -56,6 +56,13 @@ TEST_F(HostKernelTest, ReasonsOfAsMuchWorkAreInAlphabeticalOrder) {
   EXPECT_EQ(MakeHostKernel(graph_, groups).info.host_reason, "a; b");
 }
 
+// A machine without a format refuses each value in it by name.
+TEST_F(HostKernelTest, ManyReasonsAreCounted) {
+  std::vector<HostNodes> groups;
+  for (const char* reason : {"a", "b", "c", "d", "e"}) groups.push_back({{nodes_[0]}, reason});
+  EXPECT_EQ(MakeHostKernel(graph_, groups).info.host_reason, "a; b; c; and 2 more such reasons");
+}
+
 TEST(KernelInfo, NamesAndWorkAddUp) {
   Graph graph("info");
   Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{2, 3}});

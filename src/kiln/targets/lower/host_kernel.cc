@@ -2,6 +2,8 @@
 
 #include "kiln/targets/lower/host_kernel.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <unordered_set>
@@ -12,6 +14,10 @@
 
 namespace kiln {
 namespace {
+
+// Reasons that a kernel has at most. Most kernels have one or two; the reasons of a format that the
+// machine does not have are as many as the values in it.
+constexpr size_t kMostReasons = 3;
 
 // Returns the distinct reasons, joined by "; ", in order of decreasing operations.
 std::string ReasonsOf(std::span<const HostNodes> groups) {
@@ -30,7 +36,12 @@ std::string ReasonsOf(std::span<const HostNodes> groups) {
     return a.operations != b.operations ? a.operations > b.operations : a.text < b.text;
   });
   std::string text;
-  for (const Reason& reason : reasons) text += (text.empty() ? "" : "; ") + reason.text;
+  for (size_t i = 0; i < std::min(reasons.size(), kMostReasons); ++i) {
+    text += (text.empty() ? "" : "; ") + reasons[i].text;
+  }
+  if (reasons.size() > kMostReasons) {
+    text += fmt::format("; and {} more such reasons", reasons.size() - kMostReasons);
+  }
   return text;
 }
 
