@@ -135,7 +135,8 @@ Arguments Parse(int count, char** values) {
     if (name == "--help") {
       std::puts(
           "simulate --in FILE ... --out FILE ... [--images N] [--folder DIR] [--stalls P] "
-          "[--seed N] [--limit CYCLES] [--latency CYCLES] [--wave FILE]\n"
+          "[--seed N] [--limit CYCLES] [--latency CYCLES]\n"
+          "  [--wave FILE [--wave-from CYCLE] [--wave-to CYCLE]]\n"
           "simulate --sample FOLDER [options]\n"
           "  DIR is the folder of the design, with the contents of its memories; by default the\n"
           "  working directory. --latency is of the memory of streamed weights.");

@@ -7,6 +7,7 @@
 
 #include <cctype>
 #include <filesystem>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -278,6 +279,16 @@ TEST_F(EmittedSample, ReadmesNameTheKernelsOfTheHost) {
               has_registers)
         << point;
     EXPECT_EQ(readme.find("make -C driver bare REGISTERS=") != std::string::npos, has_registers);
+    // Machines with memory have the same addresses in a header.
+    const std::string tensors = ReadFile(Path("design/driver/kiln_tensors.h")).value_or("");
+    EXPECT_EQ(!tensors.empty(), has_registers) << point;
+    for (const char* kind : {"INPUT", "OUTPUT"}) {
+      std::smatch defined;
+      const std::regex line(fmt::format("#define KILN_{}_\\w+_ADDRESS (0x[0-9a-f]+)u", kind));
+      if (!has_registers) break;
+      ASSERT_TRUE(std::regex_search(tensors, defined, line)) << point << tensors;
+      EXPECT_THAT(readme, HasSubstr(" bytes from " + defined[1].str())) << point;
+    }
     // Text of one paragraph fills its lines.
     std::istringstream lines(readme);
     bool fenced = false;

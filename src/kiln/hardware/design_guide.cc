@@ -2,11 +2,14 @@
 
 #include "kiln/hardware/design_guide.h"
 
+#include <absl/strings/ascii.h>
+
 #include <algorithm>
 #include <set>
 #include <string_view>
 
 #include "fmt/format.h"
+#include "kiln/hardware/tool_names.h"
 #include "kiln/support/markdown.h"
 
 namespace kiln::hardware {
@@ -39,6 +42,7 @@ constexpr KnownFile kKnownFiles[] = {
     {"waivers.vlt", "the warnings of Verilator that the design does without, with reasons"},
     {"driver/kiln_registers.h",
      "the register map as a C header: addresses, fields and what they mean"},
+    {kTensorHeader, "addresses and sizes of inputs and outputs as a C header"},
     {"driver/", "a driver in C for the machine, with an example"},
     {"emitted.txt", "the files that Kiln wrote, for the next emission to this folder"},
 };
@@ -209,6 +213,31 @@ std::string ReadmeOf(const DesignGuide& guide, const std::string& top, std::span
   }
   if (!guide.figures.empty()) text += "\n## Figures\n\n" + guide.figures;
   return ReflowMarkdown(text);
+}
+
+std::string TensorHeader(const DesignGuide& guide) {
+  std::string text =
+      "/* Inputs and outputs in the machine's memory. Emitted by Kiln. C99. */\n"
+      "#ifndef KILN_TENSORS_H\n#define KILN_TENSORS_H\n";
+  std::set<std::string> taken;
+  const auto add = [&](std::string_view kind, std::span<const PlacedTensor> tensors) {
+    for (const PlacedTensor& tensor : tensors) {
+      const std::string plain =
+          fmt::format("KILN_{}_{}", kind, absl::AsciiStrToUpper(PlainName(tensor.name)));
+      std::string name = plain;
+      for (int n = 2; !taken.insert(name).second; ++n) name = fmt::format("{}_{}", plain, n);
+      std::string shape;
+      for (const PlacedAxis& axis : tensor.axes)
+        shape += fmt::format("{}{}", shape.empty() ? "" : " x ", axis.count());
+      text += fmt::format(
+          "\n/* {}: {}, {}{}{} */\n#define {}_ADDRESS {:#x}u\n#define {}_BYTES {}u\n",
+          SampleName(tensor.name), tensor.format, shape, tensor.meaning.empty() ? "" : "; ",
+          tensor.meaning, name, tensor.base, name, tensor.bytes());
+    }
+  };
+  add("INPUT", guide.inputs);
+  add("OUTPUT", guide.outputs);
+  return text + "\n#endif /* KILN_TENSORS_H */\n";
 }
 
 }  // namespace kiln::hardware

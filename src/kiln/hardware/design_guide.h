@@ -38,6 +38,14 @@ struct DesignGuide {
 std::string ReadmeOf(const DesignGuide& guide, const std::string& top, std::span<const Bus> buses,
                      std::span<const std::string> files);
 
+// The file of TensorHeader.
+inline constexpr char kTensorHeader[] = "driver/kiln_tensors.h";
+// Returns a C header with the address and the bytes of every input and output in the machine's
+// memory as KILN_INPUT_NAME_ADDRESS, KILN_OUTPUT_NAME_BYTES, and their formats as comments. Names
+// are in capitals, with '_' for what identifiers cannot have; of equal ones, the later have a
+// number.
+std::string TensorHeader(const DesignGuide& guide);
+
 }  // namespace kiln::hardware
 
 #endif  // KILN_HARDWARE_DESIGN_GUIDE_H_

@@ -368,6 +368,9 @@ StatusOr<ProjectFiles> FilesOf(const RtlProject& project) {
     files.insert(files.end(), std::make_move_iterator(package.begin()),
                  std::make_move_iterator(package.end()));
   }
+  if (!project.driver.empty() && !project.guide->inputs.empty()) {
+    files.emplace_back(kTensorHeader, TensorHeader(*project.guide));
+  }
   std::vector<std::string> names = {kReadme, kEmitted};
   for (const auto& [name, text] : files) names.push_back(name);
   if (project.soc != nullptr) names.push_back(fmt::format("{}/", kSocFolder));
