@@ -28,14 +28,14 @@ enum class Rule {
   kIssue,     // issue cycles are not negative
   kFusion,    // a multiplication shares an instruction only with the one logic operator that uses
               // its product, in the same number system and the same thread
-  kReads,     // an instruction reads at most two values of tile memories, and has an operand for its
-              // predicate
-  kPass,      // a pass-through copies a value that travels over links, and receives it from the
-              // value's instruction or from an earlier pass-through of the same value; only edges
-              // over links have a pass-through
-  kCell,      // a tile has at most one instruction in each slot (t mod P)
-  kDepth,     // the instructions of a tile fit its instruction RAM
-  kReach,     // a link joins the tiles of producer and consumer, unless distances are relaxed
+  kReads,  // an instruction reads at most two values of tile memories, and has an operand for its
+           // predicate
+  kPass,   // a pass-through copies a value that travels over links, and receives it from the
+           // value's instruction or from an earlier pass-through of the same value; only edges
+           // over links have a pass-through
+  kCell,   // a tile has at most one instruction in each slot (t mod P)
+  kDepth,  // the instructions of a tile fit its instruction RAM
+  kReach,  // a link joins the tiles of producer and consumer, unless distances are relaxed
   kFeedback,  // without Config::feedback, no instruction uses a result of its own tile
   kArrival,   // a value has arrived when its consumer issues: t + d * II >= t' + L + hops
   kOrder,     // a node that comes after another issues after its result: t + d * II >= t' + L
