@@ -32,8 +32,8 @@ std::string MarkdownPage(const FamilyKeys& family) {
   std::string out = fmt::format(
       "# Design points of the {0} family\n\n"
       "A design point is a YAML file with the keys below, each at most once and in any order. The\n"
-      "files `accelerators/{0}-*.yaml` are examples. `kiln run net.onnx --on mine.yaml --random "
-      "1`\n"
+      "files of the family in `accelerators` are examples. `kiln run net.onnx --on mine.yaml "
+      "--random 1`\n"
       "tries a design point, and `kiln compile ... --json -` prints all its keys with their "
       "values\n"
       "(`accelerator.description`). An absent key has its default. An unknown key, a wrong type "

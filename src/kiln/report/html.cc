@@ -247,11 +247,11 @@ std::string KernelTable(const RunReport& report) {
         R"(<p class="note">Kernels overlap in time: each is charged the cycles by which it moved )"
         R"(the end of the run, so that the shares sum to the whole. Utilisation is )"
         R"(multiply-accumulates done over those possible in that time. The bound is a proved )"
-        R"(least number of cycles for the kernel by itself with an ideal memory; the gap is how far )"
-        R"(the estimate of the schedule that was chosen lies above it. What kernels are charged is )"
-        R"(less where they overlap, and more where they wait. Optimal: no schedule can be better. )"
-        R"(Optimal among its tilings or loop orders: none of those is better, another mapping )"
-        R"(might be.</p>)";
+        R"(least number of cycles for the kernel by itself with an ideal memory; the gap is how )"
+        R"(far the estimate of the schedule that was chosen lies above it. What kernels are )"
+        R"(charged is less where they overlap, and more where they wait. Optimal: no schedule can )"
+        R"(be better. Optimal among its tilings or loop orders: none of those is better, another )"
+        R"(mapping might be.</p>)";
   }
   return out;
 }

@@ -104,7 +104,8 @@ std::string LanesText(const Vector& lanes, bool is_float) {
   return fmt::format("{}{}", fmt::join(shown, " "), lanes.size() > kShown ? " ..." : "");
 }
 
-// The longest waits of instructions for late values: "'load' 120 cycles".
+// Returns which instructions issue later than the mapping says, and by how many cycles in all
+// threads together: "'load' 120 cycles".
 std::string HeldText(const ComputationGraph& graph, const FlowResult& result) {
   std::vector<std::string> held;
   for (size_t n = 0; n < result.held_cycles.size(); ++n) {
@@ -113,10 +114,10 @@ std::string HeldText(const ComputationGraph& graph, const FlowResult& result) {
                                Counted(result.held_cycles[n], "cycle")));
   }
   if (held.empty()) return "no instruction waits for late values";
-  return fmt::format("later than mapped: {}", ListExcerpt(held, ", "));
+  return fmt::format("later than mapped, over all threads: {}", ListExcerpt(held, ", "));
 }
 
-// What a run was, for text and JSON.
+// What the text and the JSON of a run say.
 struct Simulated {
   const ComputationGraph& graph;
   const Config& config;

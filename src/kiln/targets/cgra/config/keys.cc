@@ -147,7 +147,7 @@ const KeyTable<Config>& Keys() {
            .unit = "cycles",
            .rtl = {},
            .help =
-               "what a message of the asynchronous fabric takes, in estimates of whole programs"},
+               "what a message of the asynchronous fabric takes; `kiln cgra simulate` counts it"},
           {.name = "fan_out",
            .type = Choice(&Config::one_output, "several", "one"),
            .rtl = {},

@@ -40,8 +40,8 @@ struct TrainRequest {
 StatusOr<TrainRequest> ParseTrainRequest(std::string_view text);
 // Writes the options into the numbers of a state, and compares options with the options of a state
 // to go on from. Errors, each naming an option with both values: another value, or none in the
-// state; the graphs are compared by a digest; a training that is at its end. `source` is the state's
-// file, or "".
+// state; the graphs are compared by a digest; a training at its end. `source` is the file of
+// the state, or "".
 void RecordOptions(const TrainOptions& options, TrainingState* state);
 Status CheckResumed(const TrainOptions& options, const TrainingState& state,
                     const std::string& source);

@@ -66,8 +66,8 @@ std::vector<int> LastIssues(const Problem& problem, int initiation_interval, int
 
 // Tiles that deciders handle.
 inline constexpr int kMostSearchTiles = 64;
-// Returns a machine of at most kMostSearchTiles tiles, the rectangle in the corner of a larger array,
-// and the tile of the whole array that a tile of it is. The other tiles stay empty.
+// Returns a machine of at most kMostSearchTiles tiles, the rectangle in the corner of a larger one,
+// and the tile of the whole that a tile of it is. The other tiles stay empty.
 Config PartOf(const Config& whole);
 int TileOfWhole(const Config& whole, const Config& part, int tile);
 // Makes a decider for a machine of any size from a decider for at most kMostSearchTiles tiles. The
