@@ -59,6 +59,17 @@ void ExpectDecides(Decider* decider, const ComputationGraph& graph, const Proble
   EXPECT_EQ(decider->Decide(interval, *least - 1, kManySteps, &budget, &places), Answer::kNone);
 }
 
+// Returns the problem of a graph if trials of all places can solve it: it has at most `most`
+// instructions, and no pass-throughs, which trials do not insert.
+std::optional<Problem> ProblemForTrials(const ComputationGraph& graph, const Config& config,
+                                        int most) {
+  StatusOr<Problem> problem = BuildProblem(graph, config);
+  if (!problem.ok() || problem->size() > most) return std::nullopt;
+  const auto is_pass = [](const Instruction& instruction) { return instruction.is_pass; };
+  if (std::ranges::any_of(problem->instructions, is_pass)) return std::nullopt;
+  return *std::move(problem);
+}
+
 class Decides : public testing::TestWithParam<int> {};
 
 TEST_P(Decides, AsAllPlacesDo) {
@@ -73,10 +84,8 @@ TEST_P(Decides, AsAllPlacesDo) {
     const bool small = config.tiles() > 3 || !config.issue_later;
     const ComputationGraph graph = RandomTestGraph(
         seed, {.least_nodes = 3, .most_nodes = small ? 4 : 5, .variables = 2, .loop_share = 0.5});
-    const StatusOr<Problem> problem = BuildProblem(graph, config);
-    if (!problem.ok() || problem->size() > 5) continue;
-    const auto is_pass = [](const Instruction& instruction) { return instruction.is_pass; };
-    if (std::ranges::any_of(problem->instructions, is_pass)) continue;  // trial inserts none
+    const std::optional<Problem> problem = ProblemForTrials(graph, config, 5);
+    if (!problem) continue;
     SCOPED_TRACE(testing::Message() << "seed " << seed << ", interval " << interval);
     const std::optional<int> least = LeastLatencyByTrial(graph, config, interval);
     ++(least ? solvable : unsolvable);
@@ -138,10 +147,8 @@ TEST(Decide, DecidersAgreeWithTrialsWhereInstructionsIssueAtOnce) {
     const int interval = static_cast<int>(seed % 2) + 2;
     const ComputationGraph graph = RandomTestGraph(
         seed, {.least_nodes = 3, .most_nodes = 4, .variables = 2, .loop_share = 0.5});
-    const StatusOr<Problem> problem = BuildProblem(graph, config);
-    if (!problem.ok() || problem->size() > 4) continue;
-    const auto is_pass = [](const Instruction& instruction) { return instruction.is_pass; };
-    if (std::ranges::any_of(problem->instructions, is_pass)) continue;  // trial inserts none
+    const std::optional<Problem> problem = ProblemForTrials(graph, config, 4);
+    if (!problem) continue;
     SCOPED_TRACE(testing::Message() << "seed " << seed << ", interval " << interval);
     const std::optional<int> least = LeastLatencyByTrial(graph, config, interval);
     ++(least ? solvable : unsolvable);
