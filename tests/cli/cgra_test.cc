@@ -140,7 +140,7 @@ TEST_F(CgraCommands, ComparesMappers) {
   EXPECT_THAT(ClippedTexts(chart), testing::IsEmpty());
 }
 
-// A file that is read is not overwritten, whatever option names it.
+// No output overwrites a file that the command reads.
 TEST_F(CgraCommands, KeepsTheFilesThatItReads) {
   const std::string machine = File("m.yaml", *ReadFile("accelerators/se-4.yaml"));
   const std::string policy = File("p.bin", *ReadFile("models/cgra_policy.bin"));

@@ -12,7 +12,6 @@ namespace kiln::cgra::check {
 namespace {
 
 constexpr int kMostMemoryReads = 2;  // two memories with one port each
-constexpr int kMostReads = 3;        // in1, in2 and in3
 
 // Reads a mapping that may have any faults. A fault is reported and then treated so that later
 // rules still have something to check: an impossible fusion is ignored, and a tile or cycle out of

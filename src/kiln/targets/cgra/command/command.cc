@@ -103,39 +103,27 @@ class MapCommand {
     KILN_ASSIGN_OR_RETURN(const Config config, ReadMachine(accelerator_));
     KILN_ASSIGN_OR_RETURN(const ComputationGraph graph, ReadComputationGraph(graph_));
     KILN_ASSIGN_OR_RETURN(const auto mapper, cgra::MakeMapper(mapper_, search_.policy()));
-    KILN_ASSIGN_OR_RETURN(MapperRun run, RunMapper(*mapper, graph, config));
-    if (!run.result.mapping) {
-      return NoMapping(graph, config, mapper_, search_.Options(), run.result);
-    }
-    KILN_RETURN_IF_ERROR(WriteFiles(graph, config, *run.result.mapping));
+    const MapOptions options = search_.Options();
+    KILN_ASSIGN_OR_RETURN(MapResult result, mapper->Map(graph, config, options));
+    if (!result.mapping) return NoMapping(graph, config, mapper_, options, result);
+    // The rules of mappings say nothing of the sizes of memories and of the units of lanes.
+    const auto built = cgra::BuildConfiguration(graph, *result.mapping, config);
+    if (!built.ok() && !configuration_.empty()) return built.status();
+    KILN_RETURN_IF_ERROR(WriteFiles(graph, config, *result.mapping,
+                                    built.ok() ? cgra::ConfigurationJson(*built) : ""));
+    const MapperRun run{mapper_, std::move(result), options.initiation_interval > 0,
+                        built.ok() ? "" : MessageOf(built.status())};
     return WriteResults(context.out, json_, MapText(graph, config, run),
                         JsonText(MapJson(graph, config, run)));
   }
 
  private:
-  StatusOr<MapperRun> RunMapper(const cgra::Mapper& mapper, const ComputationGraph& graph,
-                                const Config& config) const {
-    KILN_ASSIGN_OR_RETURN(MapResult result, mapper.Map(graph, config, search_.Options()));
-    MapperRun run{mapper_, std::move(result), search_.Options().initiation_interval > 0};
-    if (!run.result.mapping) return run;
-    // The rules of mappings say nothing of the sizes of memories and of the units of lanes.
-    const auto built = cgra::BuildConfiguration(graph, *run.result.mapping, config);
-    if (!built.ok()) run.configuration_fault = MessageOf(built.status());
-    return run;
-  }
-
   Status WriteFiles(const ComputationGraph& graph, const Config& config,
-                    const cgra::Mapping& mapping) const {
-    // What can fail comes first, so that a failure leaves no file.
-    std::string configuration;
-    if (!configuration_.empty()) {
-      KILN_ASSIGN_OR_RETURN(const auto built, cgra::BuildConfiguration(graph, mapping, config));
-      configuration = cgra::ConfigurationJson(built);
-    }
+                    const cgra::Mapping& mapping, const std::string& configuration) const {
     if (!mapping_.empty()) {
       KILN_RETURN_IF_ERROR(WriteOutput(mapping_, cgra::PrintMapping(mapping, graph)));
     }
-    if (!configuration.empty()) KILN_RETURN_IF_ERROR(WriteOutput(configuration_, configuration));
+    if (!configuration_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(configuration_, configuration));
     if (chart_.empty()) return OkStatus();
     return WriteOutput(chart_, cgra::MappingSvg(graph, mapping, config));
   }

@@ -8,9 +8,8 @@
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <filesystem>
-#include <limits>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -23,7 +22,9 @@
 #include "kiln/targets/cgra/check/check.h"
 #include "kiln/targets/cgra/command/mappers.h"
 #include "kiln/targets/cgra/command/read_graph.h"
+#include "kiln/targets/cgra/graph/graph_file.h"
 #include "kiln/targets/cgra/graph/mapping_file.h"
+#include "kiln/targets/cgra/map/problem.h"
 #include "kiln/targets/cgra/simulate/cycle/flows.h"
 
 namespace kiln::cli {
@@ -40,15 +41,13 @@ constexpr int kThreads = 64, kMostThreads = 1 << 16;
 // Results of all threads together: 256 MiB of values.
 constexpr int64_t kMostValues = int64_t{1} << 26;
 
-bool IsFloat(Op op) { return op == Op::kFMul || op == Op::kFAdd || op == Op::kFSub; }
-
 // Returns, by node, whether its value is a binary32 number: floats compute it or use it.
 std::vector<bool> FloatNodes(const ComputationGraph& graph) {
   std::vector<bool> is_float;
-  for (const cgra::GraphNode& node : graph.nodes) is_float.push_back(IsFloat(node.op));
+  for (const cgra::GraphNode& node : graph.nodes) is_float.push_back(cgra::IsFloat(node.op));
   for (const cgra::GraphEdge& edge : graph.edges) {
     const auto source = static_cast<size_t>(edge.source), target = static_cast<size_t>(edge.target);
-    if (edge.kind == cgra::EdgeKind::kData && IsFloat(graph.nodes[target].op)) {
+    if (edge.kind == cgra::EdgeKind::kData && cgra::IsFloat(graph.nodes[target].op)) {
       is_float[source] = true;
     }
     if (graph.nodes[target].op == Op::kOutput && is_float[source]) is_float[target] = true;
@@ -56,33 +55,17 @@ std::vector<bool> FloatNodes(const ComputationGraph& graph) {
   return is_float;
 }
 
-// Returns the bits of a number: a binary32 value if it has a point or an exponent.
-std::optional<int32_t> BitsOf(const Json& value) {
-  if (value.is_number_float()) {
-    const auto real = static_cast<float>(value.get<double>());
-    if (!std::isfinite(real)) return std::nullopt;
-    return std::bit_cast<int32_t>(real);
-  }
-  if (!value.is_number_integer()) return std::nullopt;
-  constexpr int64_t kLeast = std::numeric_limits<int32_t>::min();
-  constexpr int64_t kMost = std::numeric_limits<uint32_t>::max();
-  if (value.is_number_unsigned() && value.get<uint64_t>() > kMost) return std::nullopt;
-  const auto integer = value.get<int64_t>();
-  if (integer < kLeast || integer > kMost) return std::nullopt;
-  return static_cast<int32_t>(static_cast<uint32_t>(integer));
-}
-
 // Returns what one thread reads: a number for all lanes, or a list with one for each.
 std::optional<Vector> VectorOf(const Json& value, int lanes) {
   if (!value.is_array()) {
-    const std::optional<int32_t> bits = BitsOf(value);
+    const std::optional<int32_t> bits = cgra::LaneBits(value);
     if (!bits) return std::nullopt;
     return Vector(static_cast<size_t>(lanes), *bits);
   }
   if (std::ssize(value) != lanes) return std::nullopt;
   Vector vector;
   for (const Json& lane : value) {
-    const std::optional<int32_t> bits = BitsOf(lane);
+    const std::optional<int32_t> bits = cgra::LaneBits(lane);
     if (!bits) return std::nullopt;
     vector.push_back(*bits);
   }
@@ -186,7 +169,7 @@ nlohmann::ordered_json SimulationJson(const Simulated& run) {
     for (const std::vector<Vector>& thread : run.result.outputs) threads.push_back(thread[o]);
   }
   json["stores"] = nlohmann::json::array();
-  for (const cgra::FlowStore& store : run.result.stores) {
+  for (const cgra::StoreRecord& store : run.result.stores) {
     json["stores"].push_back({{"node", CleanUtf8(NameOf(run.graph, store.node))},
                               {"thread", store.thread},
                               {"address", store.address},
@@ -199,10 +182,7 @@ nlohmann::ordered_json SimulationJson(const Simulated& run) {
 // Compares a run with the evaluation of the graph.
 Status CompareWithGraph(const ComputationGraph& graph, const FlowResult& result,
                         const cgra::Evaluation& value) {
-  const bool same_stores = std::ranges::equal(
-      result.stores, value.stores, [](const cgra::FlowStore& a, const cgra::StoreRecord& b) {
-        return cgra::StoreRecord{a.node, a.thread, a.address, a.value, a.stored} == b;
-      });
+  const bool same_stores = result.stores == value.stores;
   if (result.outputs == value.outputs && same_stores) return OkStatus();
   return absl::InternalError(fmt::format("graph '{}': the simulation gives other {} than the graph",
                                          Shorten(CleanUtf8(graph.name), 40),
@@ -256,10 +236,11 @@ StatusOr<Mapping> SimulateCommand::FindMapping(const ComputationGraph& graph,
 StatusOr<SimulateCommand::Inputs> SimulateCommand::FindInputs(const ComputationGraph& graph,
                                                               int lanes) const {
   const std::vector<int> nodes = InputsOf(graph);
+  const auto asked = static_cast<size_t>(threads_ > 0 ? threads_ : kThreads);
   if (inputs_.empty()) {
     const std::vector<bool> is_float = FloatNodes(graph);
     Random random(search_.Options().seed);
-    Inputs inputs(static_cast<size_t>(threads_ > 0 ? threads_ : kThreads));
+    Inputs inputs(asked);
     for (std::vector<Vector>& thread : inputs) {
       for (const int node : nodes) {
         Vector& values = thread.emplace_back(static_cast<size_t>(lanes));
@@ -310,7 +291,7 @@ StatusOr<SimulateCommand::Inputs> SimulateCommand::FindInputs(const ComputationG
   }
   KILN_RETURN_IF_ERROR(reader.status());
   // A graph without inputs takes its threads from the option.
-  if (nodes.empty()) inputs.resize(static_cast<size_t>(threads_ > 0 ? threads_ : kThreads));
+  if (nodes.empty()) inputs.resize(asked);
   return inputs;
 }
 
@@ -341,7 +322,7 @@ Status SimulateCommand::Run(Context& context) const {
   KILN_RETURN_IF_ERROR(CompareWithGraph(graph, result, cgra::Evaluate(graph, inputs, options)));
   const std::string by = mapping_.empty() ? fmt::format("by the mapper {}", mapper_)
                                           : fmt::format("from {}", mapping_);
-  const Simulated run{graph, config,  mapping, cgra::CheckMapping(graph, config, mapping).latency,
+  const Simulated run{graph, config,  mapping, cgra::LatencyOf(config, mapping),
                       by,    threads, result};
   return WriteResults(context.out, json_, SimulationText(run), JsonText(SimulationJson(run)));
 }

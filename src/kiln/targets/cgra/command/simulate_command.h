@@ -24,7 +24,7 @@ class SimulateCommand {
   // By thread and input in the order of nodes.
   using Inputs = std::vector<std::vector<cgra::Vector>>;
 
-  // Returns the mapping of the file, or one that the mapper finds, if it keeps all rules.
+  // Returns the mapping of the file, if it keeps all rules, or the one that the mapper finds.
   StatusOr<cgra::Mapping> FindMapping(const cgra::ComputationGraph& graph,
                                       const cgra::Config& config) const;
   // Returns the values of the file, or random ones.

@@ -144,7 +144,7 @@ Status TrainCommand::CheckFiles() const {
   }
   std::vector<std::filesystem::path> inputs(graphs_.begin(), graphs_.end());
   KILN_RETURN_IF_ERROR(CheckOutputs({policy_, state_, curve_, log_}, inputs));
-  // Only the state may replace the one that the training goes on from.
+  // Of the outputs, only --state may overwrite the file of --resume.
   inputs = {resume_};
   return CheckOutputs({policy_, curve_, log_}, inputs);
 }

@@ -17,6 +17,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -307,10 +308,14 @@ class DotParser {
   }
 
   // Refuses what is probably a misspelt attribute. Others belong to the drawing or to other tools.
-  Status CheckForeign(const std::string& key) const {
+  Status CheckForeign(const std::string& key) {
+    if (foreign_.contains(key)) return OkStatus();
     const std::vector<std::string> known(std::begin(kDotKeys), std::end(kDotKeys));
     const std::string meant = key == kDrawnLabel ? "" : NearestName(key, known);
-    if (meant.empty()) return OkStatus();
+    if (meant.empty()) {
+      foreign_.insert(key);
+      return OkStatus();
+    }
     return Fail(fmt::format("{} is no attribute", QuotedExcerpt(key)),
                 fmt::format("did you mean '{}'?", meant));
   }
@@ -579,6 +584,7 @@ class DotParser {
   std::vector<bool> states_distance_;  // by edge
   std::vector<int> initial_line_;      // by edge: the line that states its initial value, or 0 if a
                                        // default does
+  std::set<std::string> foreign_;      // attributes that were found not to be Kiln's
   FileGraph file_;
 };
 

@@ -34,17 +34,11 @@
 #include <vector>
 
 #include "kiln/targets/cgra/graph/graph.h"
+#include "kiln/targets/cgra/graph/store_record.h"
 
 namespace kiln::cgra {
 
 using Vector = std::vector<int32_t>;  // by lane; floats as their bits
-
-struct StoreRecord {
-  int node = 0, thread = 0;
-  Vector address, value;     // by lane
-  std::vector<bool> stored;  // by lane: whether no predicate prevents it
-  friend bool operator==(const StoreRecord&, const StoreRecord&) = default;
-};
 
 struct EvaluateOptions {
   int threads = 1;

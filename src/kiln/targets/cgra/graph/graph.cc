@@ -149,6 +149,8 @@ std::optional<Op> FindOperator(std::string_view name) {
   return at == names.end() ? std::nullopt : std::optional<Op>(at->second);
 }
 
+bool IsFloat(Op op) { return op == Op::kFMul || op == Op::kFAdd || op == Op::kFSub; }
+
 std::string OperatorNames() {
   std::vector<std::string> names;
   for (const OperatorRow& row : kOperators) names.emplace_back(row.name);

@@ -35,6 +35,8 @@ struct OperatorRow {
 };
 // Returns the table's row of an operator.
 const OperatorRow& RowOf(Op op);
+// Returns whether an operator computes in binary32.
+bool IsFloat(Op op);
 // Returns the operator with this name or alias, in lower case, or nothing.
 std::optional<Op> FindOperator(std::string_view name);
 // Returns the names of all operators, for messages.

@@ -72,18 +72,7 @@ class GraphReader {
   std::optional<int32_t> Bits(const Json& object, const std::string& key, const std::string& path) {
     const auto at = object.find(key);
     if (at == object.end()) return std::nullopt;
-    if (at->is_number_float()) {
-      const auto value = static_cast<float>(at->get<double>());
-      if (std::isfinite(value)) return std::bit_cast<int32_t>(value);
-    } else if (at->is_number_unsigned()) {
-      const auto value = at->get<uint64_t>();
-      if (value <= std::numeric_limits<uint32_t>::max()) {
-        return static_cast<int32_t>(static_cast<uint32_t>(value));
-      }
-    } else if (at->is_number_integer()) {
-      const auto value = at->get<int64_t>();
-      if (value >= std::numeric_limits<int32_t>::min()) return static_cast<int32_t>(value);
-    }
+    if (const std::optional<int32_t> bits = LaneBits(*at)) return bits;
     reader_.Fail(path, Shown(*at) + " is no value of 32 bits",
                  "an integer from -2147483648 to 4294967295, or a binary32 number");
     return std::nullopt;
@@ -204,6 +193,22 @@ std::string PrintGraphJson(const ComputationGraph& graph) {
     add(e == 0, item);
   }
   return text + "\n ]\n}\n";
+}
+
+std::optional<int32_t> LaneBits(const Json& value) {
+  if (value.is_number_float()) {
+    const auto real = static_cast<float>(value.get<double>());
+    if (std::isfinite(real)) return std::bit_cast<int32_t>(real);
+  } else if (value.is_number_unsigned()) {
+    const auto number = value.get<uint64_t>();
+    if (number <= std::numeric_limits<uint32_t>::max()) {
+      return static_cast<int32_t>(static_cast<uint32_t>(number));
+    }
+  } else if (value.is_number_integer()) {
+    const auto number = value.get<int64_t>();
+    if (number >= std::numeric_limits<int32_t>::min()) return static_cast<int32_t>(number);
+  }
+  return std::nullopt;
 }
 
 StatusOr<ComputationGraph> ReadGraph(const std::filesystem::path& path) {

@@ -2,10 +2,13 @@
 #ifndef KILN_TARGETS_CGRA_GRAPH_GRAPH_FILE_H_
 #define KILN_TARGETS_CGRA_GRAPH_GRAPH_FILE_H_
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "kiln/support/json_reader.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/cgra/graph/graph.h"
 
@@ -20,6 +23,10 @@ inline constexpr std::string_view kGraphFormat = "dfg-edge-list-1";
 StatusOr<ComputationGraph> ParseGraphJson(std::string_view text, std::string_view source);
 // Returns JSON that is read as the same graph.
 std::string PrintGraphJson(const ComputationGraph& graph);
+
+// Returns the 32 bits of a number in JSON: those of a binary32 value if it has a point or an
+// exponent, else an integer from -2^31 to 2^32 - 1. Returns nothing for other values.
+std::optional<int32_t> LaneBits(const Json& value);
 
 // Reads a graph from a file: DOT if its name ends in .dot or .gv, JSON if it ends in .json, else
 // JSON if its first letter is a brace.

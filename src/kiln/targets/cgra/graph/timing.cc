@@ -2,7 +2,9 @@
 
 #include "kiln/targets/cgra/graph/timing.h"
 
-#include <numeric>
+#include <algorithm>
+
+#include "kiln/targets/cgra/graph/disjoint_sets.h"
 
 namespace kiln::cgra {
 
@@ -17,25 +19,20 @@ EdgeTiming TimingOf(const ComputationGraph& graph, const Config& config, const G
   return edge.kind == EdgeKind::kOrder ? EdgeTiming::kOrder : EdgeTiming::kLink;
 }
 
-// Union-find with the least node as the root of each flow, so that numbers follow the first nodes.
+// The least node is the root of each flow, so that numbers follow the first nodes.
 std::vector<int> FlowsOf(const ComputationGraph& graph, const Config& config) {
-  std::vector<int> root(graph.nodes.size());
-  std::iota(root.begin(), root.end(), 0);
-  const auto find = [&root](int node) {
-    while (root[static_cast<size_t>(node)] != node) node = root[static_cast<size_t>(node)];
-    return node;
-  };
+  DisjointSets sets(graph.nodes.size());
   for (const GraphEdge& edge : graph.edges) {
     const EdgeTiming timing = TimingOf(graph, config, edge);
     if (timing != EdgeTiming::kLink && timing != EdgeTiming::kOrder) continue;
-    const int a = find(edge.source), b = find(edge.target);
-    root[static_cast<size_t>(std::max(a, b))] = std::min(a, b);
+    const int a = sets.RootOf(edge.source), b = sets.RootOf(edge.target);
+    sets.Join(std::max(a, b), std::min(a, b));
   }
   std::vector<int> flow(graph.nodes.size(), -1);
   int flows = 0;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     if (!graph.TakesSlot(static_cast<int>(n))) continue;
-    const auto first = static_cast<size_t>(find(static_cast<int>(n)));
+    const auto first = static_cast<size_t>(sets.RootOf(static_cast<int>(n)));
     flow[n] = first == n ? flows++ : flow[first];
   }
   return flow;

@@ -114,8 +114,6 @@ std::optional<LogicOp> LogicOpOf(Op op, int side) {
   }
 }
 
-bool IsFloat(Op op) { return op == Op::kFMul || op == Op::kFAdd || op == Op::kFSub; }
-
 // Builds a program in passes over the instructions (`Step`s): operands in the terms of the graph,
 // then literals and stored values, then their memories and addresses, and at last the words. Links
 // are collected on the way, because a consumer is what decides that its producer drives a link.

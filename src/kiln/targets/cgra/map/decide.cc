@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <numeric>
+
+#include "kiln/targets/cgra/graph/disjoint_sets.h"
 
 namespace kiln::cgra {
 
@@ -51,19 +52,14 @@ namespace {
 // Returns, by instruction, how many instructions dependences connect it with, itself included.
 std::vector<int> ConnectedWith(const Problem& problem) {
   const auto count = problem.instructions.size();
-  std::vector<int> root(count), members(count, 0);
-  std::iota(root.begin(), root.end(), 0);
-  const auto find = [&](int i) {
-    while (root[static_cast<size_t>(i)] != i) i = root[static_cast<size_t>(i)];
-    return i;
+  DisjointSets sets(count);
+  for (const Dependence& d : problem.dependences) sets.Join(d.from, d.to);
+  std::vector<int> members(count, 0), connected(count);
+  const auto root = [&sets](size_t i) {
+    return static_cast<size_t>(sets.RootOf(static_cast<int>(i)));
   };
-  for (const Dependence& d : problem.dependences)
-    root[static_cast<size_t>(find(d.from))] = find(d.to);
-  for (size_t i = 0; i < count; ++i) ++members[static_cast<size_t>(find(static_cast<int>(i)))];
-  std::vector<int> connected(count);
-  for (size_t i = 0; i < count; ++i) {
-    connected[i] = members[static_cast<size_t>(find(static_cast<int>(i)))];
-  }
+  for (size_t i = 0; i < count; ++i) ++members[root(i)];
+  for (size_t i = 0; i < count; ++i) connected[i] = members[root(i)];
   return connected;
 }
 

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "fmt/format.h"
 #include "kiln/support/excerpt.h"
+#include "kiln/targets/cgra/graph/disjoint_sets.h"
 #include "kiln/targets/cgra/graph/timing.h"
 
 namespace kiln::cgra {
@@ -320,35 +320,30 @@ class Builder {
     }
   }
 
-  // Groups of rule 1, by union-find: instructions that read one variable are on one tile, and so
+  // Groups of rule 1: instructions that read one variable are on one tile, and so
   // are instructions that read different variables if some instruction reads both of them.
   void AddGroups() {
     const auto count = static_cast<size_t>(problem_.size());
     problem_.group.assign(count, -1);
     if (problem_.config.copies) return;
-    std::vector<int> root(count);
-    std::iota(root.begin(), root.end(), 0);
-    const auto find = [&root](int i) {
-      while (root[static_cast<size_t>(i)] != i) i = root[static_cast<size_t>(i)];
-      return i;
-    };
+    DisjointSets sets(count);
     std::map<int, int> first;  // variable to an instruction that reads it
     for (const GraphEdge& edge : graph_.edges) {
       if (graph_.nodes[static_cast<size_t>(edge.source)].op != Op::kVariable) continue;
       const int reader = of_node_[static_cast<size_t>(edge.target)];
       if (reader < 0) continue;
       const auto [at, added] = first.emplace(edge.source, reader);
-      if (!added) root[static_cast<size_t>(find(reader))] = find(at->second);
+      if (!added) sets.Join(reader, at->second);
     }
     std::map<int, std::vector<int>> members;
     for (size_t i = 0; i < count; ++i) {
-      members[find(static_cast<int>(i))].push_back(static_cast<int>(i));
+      members[sets.RootOf(static_cast<int>(i))].push_back(static_cast<int>(i));
     }
     for (const auto& [key, group] : members) {
       if (group.size() < 2) continue;
       std::vector<std::string> names;
       for (const auto& [variable, reader] : first) {
-        if (find(reader) == key) {
+        if (sets.RootOf(reader) == key) {
           names.push_back(Excerpt(graph_.nodes[static_cast<size_t>(variable)].name));
         }
       }

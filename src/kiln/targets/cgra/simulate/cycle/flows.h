@@ -12,6 +12,7 @@
 #include "kiln/targets/cgra/config/config.h"
 #include "kiln/targets/cgra/graph/graph.h"
 #include "kiln/targets/cgra/graph/mapping.h"
+#include "kiln/targets/cgra/graph/store_record.h"
 
 namespace kiln::cgra {
 
@@ -22,15 +23,9 @@ struct FlowOptions {
   std::function<int32_t(int32_t address)> memory;
 };
 
-struct FlowStore {
-  int node = 0, thread = 0;
-  std::vector<int32_t> address, value;
-  std::vector<bool> stored;  // by lane; the value is 0 where a predicate prevents the store
-};
-
 struct FlowResult {
   std::vector<std::vector<std::vector<int32_t>>> outputs;  // by thread, output and lane
-  std::vector<FlowStore> stores;                           // by thread, then in the order of nodes
+  std::vector<StoreRecord> stores;                         // by thread, then in the order of nodes
   int64_t cycles = 0;         // from the first issue to the last result
   int threads_in_flight = 0;  // the most at a time
   // By node: how many cycles later than the mapping says it issued, over all threads.
