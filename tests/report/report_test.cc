@@ -95,7 +95,7 @@ TEST(RunReport, SlowSimulationsHaveASpeed) {
   EXPECT_THAT(ToHtml(report), HasSubstr("0.379 images/s"));
 }
 
-// The fastest and the slowest of the images, wherever they stand.
+// The fastest and the slowest image can be at any position.
 TEST(RunReport, ShowsTheFastestAndTheSlowestImage) {
   RunReport report = ExampleReport();
   report.cycles_per_image = {4000, 3500, 5200, 4100};

@@ -12,7 +12,6 @@
 #include "kiln/quantise/layer_errors.h"
 #include "kiln/quantise/post_training.h"
 #include "kiln/quantise/quantise.h"
-#include "kiln/report/text.h"
 #include "kiln/support/resources.h"
 #include "kiln/targets/registry.h"
 
@@ -236,7 +235,7 @@ StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options,
               .calibration = calibrated_on,
               .post_training = post_training,
               .progress = progress,
-              .has_own = own.activations + own.weights > 0,
+              .has_own = own.any(),
               .has_accuracy = false};
 
   table.model = options.flow.model.stem().string();
@@ -251,9 +250,9 @@ StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options,
   if (bench.has_own &&
       std::ranges::any_of(recipes, [](const NamedRecipe& r) { return !r.recipe.replace_own; })) {
     table.notes.push_back(fmt::format(
-        "the network quantises {} and {} itself, which keep their parameters in every row with "
+        "the network quantises {} itself, which keep their parameters in every row with "
         "'own': the format is of the rest; own_parameters: replace in a recipe replaces them",
-        Counted(own.activations, "activation"), Counted(own.weights, "constant")));
+        OwnText(own)));
   }
   table.rows.push_back(std::move(reference));
   bool any = false;

@@ -17,6 +17,7 @@
 #include "kiln/quantise/post_training.h"
 #include "kiln/quantise/quantise.h"
 #include "kiln/quantise/recipe_names.h"
+#include "kiln/report/accuracy_table.h"
 #include "kiln/report/performance.h"
 #include "kiln/report/text.h"
 #include "kiln/support/resources.h"
@@ -226,9 +227,8 @@ StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& o
   KILN_ASSIGN_OR_RETURN(Graph laid_out, LayOut(network));
   const QuantisedCount own = CountQuantised(laid_out);
   // Quantisers in the file have become annotations in LayOut.
-  const bool has_own = own.activations + own.weights > 0;
-  const std::string counted = fmt::format("{} and {}", Counted(own.activations, "activation"),
-                                          Counted(own.weights, "constant"));
+  const bool has_own = own.any();
+  const std::string counted = OwnText(own);
   // The network's own annotations are complete in themselves: no recipe and no calibration.
   if (has_own && !options.recipe_given) {
     const bool images = options.calibration.given();
@@ -251,9 +251,8 @@ StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& o
   report->quantisation = RunReport::Quantisation{
       .recipe = named.name,
       .calibration = fmt::format("the first {} of {}", Counted(used, "image"), calibration.source),
-      .format = has_own && !recipe.replace_own
-                    ? fmt::format("own, {} for the rest", RecipeLabel(named.name))
-                    : RecipeLabel(named.name)};
+      .format = has_own && !recipe.replace_own ? BesideOwn(RecipeLabel(named.name))
+                                               : RecipeLabel(named.name)};
   if (has_own) {
     report->notes.push_back(
         recipe.replace_own
@@ -268,6 +267,11 @@ StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& o
 }
 
 }  // namespace
+
+std::string OwnText(const QuantisedCount& own) {
+  return fmt::format("{} and {}", Counted(own.activations, "activation"),
+                     Counted(own.weights, "constant"));
+}
 
 std::string RecipeLabel(const std::string& recipe) {
   const std::filesystem::path path(recipe);
@@ -337,7 +341,7 @@ std::string AdviceFor(const PreparedNetwork& prepared, const CompileOptions& opt
   NamedRecipe own = prepared.accelerator->OwnRecipe();
   const std::string& used = prepared.report.quantisation->recipe;
   const QuantisedCount count = CountQuantised(*laid_out);
-  const bool has_own = count.activations + count.weights > 0;
+  const bool has_own = count.any();
   const double most = HostShare(prepared.report) - kClearly;
   const auto helps = [&] {
     return HostShareUnder(own.recipe, prepared, *laid_out, options).value_or(1) <= most;

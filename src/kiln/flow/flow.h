@@ -17,6 +17,7 @@
 #include "kiln/flow/outputs.h"
 #include "kiln/ir/graph.h"
 #include "kiln/passes/pass.h"
+#include "kiln/quantise/quantise.h"
 #include "kiln/quantise/recipe.h"
 #include "kiln/report/run_report.h"
 #include "kiln/targets/interface/accelerator.h"
@@ -84,7 +85,10 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
                 const Images& images, const EvaluateOptions& options, const FlowProgress& progress,
                 RunReport* report);
 
-// Returns the name of a recipe in tables: that of a file is its name without folder and extension.
+// Returns what a network quantises itself: "12 activations and 9 constants".
+std::string OwnText(const QuantisedCount& own);
+
+// Returns a recipe's name for tables. Files lose their folder and their extension.
 std::string RecipeLabel(const std::string& recipe);
 
 // Returns the name of the reference level in reports: "fp32", or "reference" if the network has

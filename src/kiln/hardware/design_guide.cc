@@ -91,19 +91,27 @@ std::string StrideText(const PlacedAxis& axis) {
   return text;
 }
 
+// Returns the lengths of a tensor's axes, with their names if they have any: "1 x 28 x 28".
+std::string ShapeText(const PlacedTensor& tensor) {
+  std::string shape;
+  for (const PlacedAxis& axis : tensor.axes) {
+    shape += fmt::format("{}{}{}", shape.empty() ? "" : " x ",
+                         axis.name.empty() ? "" : axis.name + " ", axis.count());
+  }
+  return shape;
+}
+
 // Returns a list of tensors: where each is, its shape, and how far elements are apart along each of
 // its axes.
 std::string TensorList(std::span<const PlacedTensor> tensors) {
   std::string text;
   for (const PlacedTensor& tensor : tensors) {
-    std::string shape, strides;
+    std::string strides;
     for (const PlacedAxis& axis : tensor.axes) {
-      shape += fmt::format("{}{}{}", shape.empty() ? "" : " x ",
-                           axis.name.empty() ? "" : axis.name + " ", axis.count());
       strides += (strides.empty() ? "" : "; ") + StrideText(axis);
     }
     std::string item = fmt::format("`{}`: {}, {}, {} bytes from 0x{:x}", SampleName(tensor.name),
-                                   tensor.format, shape, tensor.bytes(), tensor.base);
+                                   tensor.format, ShapeText(tensor), tensor.bytes(), tensor.base);
     if (!strides.empty()) item += fmt::format("; distance along each axis: {}", strides);
     if (!tensor.meaning.empty()) item += "; " + tensor.meaning;
     text += MarkdownItem(item + ".");
@@ -226,13 +234,11 @@ std::string TensorHeader(const DesignGuide& guide) {
           fmt::format("KILN_{}_{}", kind, absl::AsciiStrToUpper(PlainName(tensor.name)));
       std::string name = plain;
       for (int n = 2; !taken.insert(name).second; ++n) name = fmt::format("{}_{}", plain, n);
-      std::string shape;
-      for (const PlacedAxis& axis : tensor.axes)
-        shape += fmt::format("{}{}", shape.empty() ? "" : " x ", axis.count());
-      text += fmt::format(
-          "\n/* {}: {}, {}{}{} */\n#define {}_ADDRESS {:#x}u\n#define {}_BYTES {}u\n",
-          SampleName(tensor.name), tensor.format, shape, tensor.meaning.empty() ? "" : "; ",
-          tensor.meaning, name, tensor.base, name, tensor.bytes());
+      text +=
+          fmt::format("\n/* {}: {}, {}{}{} */\n#define {}_ADDRESS {:#x}u\n#define {}_BYTES {}u\n",
+                      SampleName(tensor.name), tensor.format, ShapeText(tensor),
+                      tensor.meaning.empty() ? "" : "; ", tensor.meaning, name, tensor.base, name,
+                      tensor.bytes());
     }
   };
   add("INPUT", guide.inputs);

@@ -32,6 +32,7 @@ struct QuantisedCount {
   int64_t activations = 0;
   int64_t weights = 0;       // annotated constants
   int64_t float_values = 0;  // fp32 inputs and results without annotation
+  bool any() const { return activations + weights > 0; }
 };
 QuantisedCount CountQuantised(const Graph& graph);
 

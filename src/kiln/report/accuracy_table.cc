@@ -278,8 +278,10 @@ std::vector<std::string> AccuracyTable::AllNotes() const {
   return all;
 }
 
-std::string AccuracyTable::Row::label() const {
-  return keeps_own ? fmt::format("own, {} for the rest", format) : format;
+std::string AccuracyTable::Row::label() const { return keeps_own ? BesideOwn(format) : format; }
+
+std::string BesideOwn(std::string_view format) {
+  return fmt::format("own, {} for the rest", format);
 }
 
 std::string ToText(const AccuracyTable& table) {

@@ -13,6 +13,10 @@
 
 namespace kiln {
 
+// Returns the name of a format that a network has beside its own quantisation: "own, int4 for the
+// rest".
+std::string BesideOwn(std::string_view format);
+
 // One row per format, and the settings that all rows share.
 struct AccuracyTable {
   // The result of one format. A row with a `fault` has no other figures.
@@ -32,7 +36,7 @@ struct AccuracyTable {
     std::optional<LayerErrors> layers;      // the error by layer, if it was measured
     // The network quantises values itself and keeps that: the format is of the rest only.
     bool keeps_own = false;
-    std::string fault;  // why there are no figures; empty if there are some
+    std::string fault;  // the error of a format that cannot run; empty for others
     // Returns the least signal to quantisation noise ratio of all outputs, in decibels.
     std::optional<double> output_sqnr_db() const;
     // Returns the mean of activation and weight bits, the abscissa of the plot.

@@ -103,10 +103,9 @@ std::string KernelTable(const RunReport& report, int top) {
   }
   std::string legend =
       "bound: a proved least number of cycles of the kernel by itself, with an ideal memory; gap: "
-      "how "
-      "far the estimate of its schedule is above that, not the run's cycles, which are less where "
-      "kernels overlap and more where they wait; optimal: no schedule can be better; optimal among "
-      "its tilings (or loop orders): none of those is better, another mapping might be\n";
+      "how far the estimate of its schedule is above that, not the run's cycles, which are less "
+      "where kernels overlap and more where they wait; optimal: no schedule can be better; optimal "
+      "among its tilings (or loop orders): none of those is better, another mapping might be\n";
   if (!loads.empty()) {
     legend += fmt::format(
         "bytes: to and from outer memory; limited by: a unit that computes, or the port that needs "
