@@ -1,4 +1,4 @@
-"""Runs and tables that bench/area_grid and bench/clock_grid share."""
+"""Runs and tables that bench/area_grid and bench/machine_grid share."""
 import csv
 import json
 import subprocess

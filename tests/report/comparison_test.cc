@@ -256,9 +256,9 @@ TEST(SavedRun, RefusesOtherFiles) {
       "r.json: is no report of a run; the JSON of `kiln run --json` or `kiln compile --json`");
   EXPECT_EQ(message("{}"), message("[]"));
   EXPECT_EQ(message(R"({"kiln_report": 7})"),
-            "r.json: key 'kiln_report': 7 is another version; 2: write the report again with this "
+            "r.json: key 'kiln_report': 7 is another version; 3: write the report again with this "
             "version of Kiln");
-  EXPECT_EQ(message(R"({"kiln_report": 2})"),
+  EXPECT_EQ(message(R"({"kiln_report": 3})"),
             "r.json: key 'model': is missing; write the report again with this version of Kiln");
   auto json = nlohmann::json::parse(ToJson(ExampleReport()));
   json["kernels"][1]["name"] = 3;

@@ -23,17 +23,8 @@ RunReport Report() {
   machine.clock_mhz = 200;
   machine.cost.node_nm = 45;
   machine.cost.area_square_micrometres = 2e6;
-  machine.cost.clock.node_nm = 45;
-  machine.cost.clock.modules = {{.unit = "array",
-                                 .module = "kiln_array",
-                                 .parameters = "N=4",
-                                 .unmeasurable = "",
-                                 .period_ns = 2},
-                                {.unit = "fetch",
-                                 .module = "kiln_fetch",
-                                 .parameters = "N=4",
-                                 .unmeasurable = "",
-                                 .period_ns = 4}};
+  machine.cost.clock.machine.top = "kiln_machine";
+  machine.cost.clock.mhz = 250;
   report.machine = machine;
   report.energy = Energy{};
   report.energy->Add("array", "multiply-accumulates", 10'000'000, 0.5);
@@ -98,29 +89,25 @@ TEST(Performance, ProgramsThatHaveNotRunHaveEstimates) {
 }
 
 TEST(Performance, ClocksAreConfirmedOrNot) {
-  RunReport report = Report();  // 4 ns: 250 MHz, of units alone
-  EXPECT_FALSE(PerformanceOf(report)->confirmed());
-  EXPECT_EQ(ClockLine(*PerformanceOf(report)),
-            "200 MHz by the design point, NOT CONFIRMED: its units, each alone, reach 250 MHz at "
-            "45 nm (slowest: fetch, kiln_fetch)");
-  std::vector<TimedModule>& modules = report.machine->cost.clock.modules;
-  modules.erase(modules.begin());  // the machine is one module, timed as a whole
+  RunReport report = Report();
   EXPECT_TRUE(PerformanceOf(report)->confirmed());
   EXPECT_EQ(ClockLine(*PerformanceOf(report)),
-            "200 MHz by the design point; the model confirms up to 250 MHz at 45 nm (slowest: "
-            "fetch, kiln_fetch)");
+            "200 MHz by the design point; synthesis of the whole machine confirms up to 250 MHz at "
+            "45 nm");
   report.machine->clock_mhz = 251;
   EXPECT_FALSE(PerformanceOf(report)->confirmed());
-  EXPECT_EQ(ClockLine(*PerformanceOf(report)),
-            "251 MHz by the design point, NOT CONFIRMED: the model confirms 250 MHz at 45 nm "
-            "(slowest: fetch, kiln_fetch)");
+  EXPECT_EQ(
+      ClockLine(*PerformanceOf(report)),
+      "251 MHz by the design point, NOT CONFIRMED: synthesis of the whole machine reaches 250 "
+      "MHz at 45 nm");
   report.machine->clock_mhz = 0;
   EXPECT_THAT(ClockLine(*PerformanceOf(report)),
-              AllOf(HasSubstr("not stated by the design point; modelled: 250 MHz at 45 nm"),
+              AllOf(HasSubstr("not stated by the design point; synthesis of the whole machine "
+                              "reaches 250 MHz at 45 nm"),
                     Not(HasSubstr("CONFIRMED"))));
 }
 
-// 400,000 cycles. The units of Report() alone reach 250 MHz, which no machine of them exceeds.
+// 400,000 cycles at no more than the 250 MHz of Report().
 TEST(Performance, TimesAreAtAClockThatTheModelDoesNotRefute) {
   RunReport report = Report();
   report.machine->clock_mhz = 400;
@@ -128,36 +115,34 @@ TEST(Performance, TimesAreAtAClockThatTheModelDoesNotRefute) {
   EXPECT_DOUBLE_EQ(*PerformanceOf(report)->seconds, 0.0016);
   EXPECT_EQ(TimeText(*PerformanceOf(report)), "1.60 ms at 250 MHz, 625 images/s");
   EXPECT_DOUBLE_EQ(nlohmann::json::parse(ToJson(report))["performance"]["at_mhz"], 250);
-  // Without a clock of the design point, times are at the whole machine's; units confirm nothing.
+  // Without a clock of the design point, times are at the modelled one; without both, not known.
   report.machine->clock_mhz = 0;
+  EXPECT_DOUBLE_EQ(*PerformanceOf(report)->seconds, 0.0016);
+  report.machine->cost.clock = {};
   EXPECT_FALSE(PerformanceOf(report)->seconds.has_value());
   EXPECT_EQ(TimeText(*PerformanceOf(report)), "");
-  std::vector<TimedModule>& modules = report.machine->cost.clock.modules;
-  modules.erase(modules.begin());
-  EXPECT_DOUBLE_EQ(*PerformanceOf(report)->seconds, 0.0016);
-  // Without a model, the design point's.
+  // Without a model, at the design point's.
   report.machine->clock_mhz = 100;
-  modules.clear();
   EXPECT_EQ(TimeText(*PerformanceOf(report)), "4.00 ms at 100 MHz, 250 images/s");
 }
 
-TEST(Performance, OneUnknownModuleMakesTheClockUnknown) {
+TEST(Performance, UnknownClocksHaveAReason) {
   RunReport report = Report();
-  report.machine->cost.clock.modules[0].period_ns = -1;
+  report.machine->cost.clock.mhz = -1;
   EXPECT_FALSE(PerformanceOf(report)->modelled_mhz.has_value());
   EXPECT_EQ(ClockLine(*PerformanceOf(report)),
-            "200 MHz by the design point, NOT CONFIRMED: no measurement of kiln_array");
-  report.machine->cost.clock.modules[0].unmeasurable = "quire";
-  EXPECT_THAT(ClockLine(*PerformanceOf(report)), HasSubstr("of kiln_array (quire)"));
-  report.machine->cost.clock.modules.clear();
-  EXPECT_THAT(ClockLine(*PerformanceOf(report)),
-              HasSubstr("NOT CONFIRMED: the family has no clock model"));
+            "200 MHz by the design point, NOT CONFIRMED: this machine has not been synthesised; "
+            "`kiln synth` finds its clock");
+  report.machine->cost.clock = {};
+  EXPECT_THAT(ClockLine(*PerformanceOf(report)), HasSubstr("NOT CONFIRMED: no clock model"));
+  report.machine->cost.clock.no_model = "no tool times it";
+  EXPECT_THAT(ClockLine(*PerformanceOf(report)), HasSubstr("NOT CONFIRMED: no tool times it"));
 }
 
 TEST(Performance, JsonHasNullForWhatIsNotKnown) {
   RunReport report = Report();
   report.machine->cost.area_square_micrometres = -1;
-  report.machine->cost.clock.modules[1].period_ns = -1;
+  report.machine->cost.clock.mhz = -1;
   const auto json = nlohmann::json::parse(ToJson(report))["performance"];
   EXPECT_EQ(json["cycles"], 400'000);
   EXPECT_DOUBLE_EQ(json["seconds"], 0.002);
@@ -165,8 +150,8 @@ TEST(Performance, JsonHasNullForWhatIsNotKnown) {
   EXPECT_TRUE(json["gops_per_mm2"].is_null());
   EXPECT_TRUE(json["modelled_clock_mhz"].is_null());
   EXPECT_EQ(json["clock_confirmed"], false);
-  EXPECT_EQ(json["modelled_as_a_whole"], false);
-  EXPECT_EQ(json["clock_unknown_because"], "no measurement of kiln_fetch");
+  EXPECT_EQ(json["clock_unknown_because"],
+            "this machine has not been synthesised; `kiln synth` finds its clock");
   report.machine.reset();
   EXPECT_TRUE(nlohmann::json::parse(ToJson(report))["performance"].is_null());
 }

@@ -1,24 +1,64 @@
-// Looks up measured clocks of modules.
+// Looks up measured clocks of machines.
 #include "kiln/hardware/clock_model.h"
 
+#include <absl/strings/numbers.h>
+
 #include <algorithm>
+#include <cstdint>
+#include <string>
 
 namespace kiln::hardware {
+namespace {
 
-const std::vector<MeasuredClock>& MeasuredClocks() {
-  static const std::vector<MeasuredClock> clocks = {
-#include "kiln/hardware/clock_table.inc"
-  };
-  return clocks;
+// The keys of a machine without the value of `memory_latency`, and that value; -1 if the machine
+// has no such key.
+struct MachineKeys {
+  std::string others;
+  int64_t memory_latency = -1;
+};
+
+MachineKeys SplitKeys(std::string_view keys) {
+  constexpr std::string_view kKey = ",memory_latency=";
+  MachineKeys split{.others = std::string(keys)};
+  const size_t at = keys.find(kKey);
+  if (at == std::string_view::npos) return split;
+  const size_t begin = at + kKey.size(), end = std::min(keys.find(',', begin), keys.size());
+  if (!absl::SimpleAtoi(std::string(keys.substr(begin, end - begin)), &split.memory_latency))
+    return split;
+  split.others.erase(begin, end - begin);
+  return split;
 }
 
-std::optional<double> MeasuredMhz(std::string_view module, std::string_view parameters) {
-  const auto& clocks = MeasuredClocks();
-  const auto found = std::find_if(clocks.begin(), clocks.end(), [&](const MeasuredClock& row) {
-    return module == row.module && parameters == row.parameters;
-  });
-  if (found == clocks.end()) return std::nullopt;
-  return found->mhz;
+}  // namespace
+
+const std::vector<MeasuredMachine>& MeasuredMachines() {
+  static const std::vector<MeasuredMachine> machines = {
+#include "kiln/hardware/machine_table.inc"
+  };
+  return machines;
+}
+
+std::optional<double> MeasuredMhz(std::string_view top, std::string_view keys) {
+  const MachineKeys wanted = SplitKeys(keys);
+  // The rows with the nearest latencies that are not above and not below the wanted one.
+  const MeasuredMachine *below = nullptr, *above = nullptr;
+  int64_t latency_below = 0, latency_above = 0;
+  for (const MeasuredMachine& row : MeasuredMachines()) {
+    if (top != row.top) continue;
+    const MachineKeys measured = SplitKeys(row.keys);
+    if (measured.others != wanted.others) continue;
+    const int64_t latency = measured.memory_latency;
+    if (latency <= wanted.memory_latency && (below == nullptr || latency > latency_below)) {
+      below = &row;
+      latency_below = latency;
+    }
+    if (latency >= wanted.memory_latency && (above == nullptr || latency < latency_above)) {
+      above = &row;
+      latency_above = latency;
+    }
+  }
+  if (below == nullptr || above == nullptr) return std::nullopt;
+  return std::min(below->mhz, above->mhz);
 }
 
 }  // namespace kiln::hardware

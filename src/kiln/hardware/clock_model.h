@@ -1,10 +1,9 @@
-// The clocks of modules in rtl/ as measured by synthesis with OSU's 0.18 um cells: a table, not a
-// fit. A module or parameters that the table lacks have no clock.
+// The clocks of machines as measured by synthesis with OSU's 0.18 um cells: a table, not a fit. A
+// machine that the table lacks has no clock.
 //
-// bench/clock_grid measures the modules of the design points in accelerators/ and writes
-// technology/osu018/clocks.csv together with clock_table.inc, the same rows for the program.
-// Each module is timed by itself: paths within it, from its inputs and to its outputs. Wires, paths
-// to and from memories, and paths through several modules that no row spans are not timed.
+// bench/machine_grid synthesises the whole machines of the design points in accelerators/ and writes
+// technology/osu018/machines.csv together with machine_table.inc, the same rows for the program.
+// Memories have the access times of hardware/technology.h; wires are not timed.
 #ifndef KILN_HARDWARE_CLOCK_MODEL_H_
 #define KILN_HARDWARE_CLOCK_MODEL_H_
 
@@ -14,23 +13,25 @@
 
 namespace kiln::hardware {
 
-inline constexpr int kClockNode = 180;  // nm, node of the library that modules are timed with
+inline constexpr int kClockNode = 180;  // nm, node of the library
 inline constexpr const char* kClockSource =
-    "clocks of single modules by OpenSTA with OSU 0.18 um cells, without wires and memories";
+    "clock of the whole machine by OpenSTA with OSU 0.18 um cells and modelled memories, without "
+    "wires";
 
 // A row of the table.
-struct MeasuredClock {
-  const char* module;
-  const char* parameters;  // as for `kiln synth --parameters`
-  double mhz;              // the fastest clock at kClockNode
+struct MeasuredMachine {
+  const char* top;   // the machine's top module in rtl/
+  const char* keys;  // KeyTable::HardwareKeys of its design point
+  double mhz;        // the fastest clock at kClockNode
 };
 
 // Returns all rows.
-const std::vector<MeasuredClock>& MeasuredClocks();
+const std::vector<MeasuredMachine>& MeasuredMachines();
 
-// Returns the fastest clock of a module in MHz at kClockNode; nullopt if exactly these parameters
-// have not been measured.
-std::optional<double> MeasuredMhz(std::string_view module, std::string_view parameters);
+// Returns the fastest clock of a machine in MHz at kClockNode; nullopt if it has not been measured.
+// The key `memory_latency` sets nothing but the depth of queues: where only its value has not been
+// measured, but a lower and a higher one have, the clock is that of the slower of the two nearest.
+std::optional<double> MeasuredMhz(std::string_view top, std::string_view keys);
 
 }  // namespace kiln::hardware
 

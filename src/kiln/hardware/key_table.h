@@ -311,6 +311,19 @@ class KeyTable {
     return parameters;
   }
 
+  // Returns the keys that determine parameters of the RTL with their values, without spaces:
+  // "columns=4,reach=2". Two design points of a family with the same text have the same machine.
+  std::string HardwareKeys(const Config& config) const {
+    std::vector<std::string> pairs;
+    for (const Key<Config>& key : keys_) {
+      if (key.rtl.empty()) continue;
+      std::string value = key.type.print(config);
+      std::erase_if(value, [](char c) { return c == ' ' || c == '\n'; });
+      pairs.push_back(fmt::format("{}={}", key.name, value));
+    }
+    return fmt::format("{}", fmt::join(pairs, ","));
+  }
+
   // Returns the rows as users see them, with the key `family` first.
   std::vector<KeyDescription> Describe() const {
     std::vector<KeyDescription> rows = {{.name = "family",

@@ -53,13 +53,12 @@ std::string ShortName(const KernelInfo& kernel) { return EscapeHtml(Shorten(kern
 // The boxes of time, rate, energy and area, as far as they are known.
 std::string TimeCards(const RunReport& report, const Performance& p) {
   const std::string mark = PartialMark(report);
-  const std::string clock =
-      fmt::format("at {:.5g} MHz{}", p.mhz,
-                  p.confirmed()     ? ""
-                  : p.whole_machine ? ", the clock that the model confirms"
-                                    : ", which the clock model does not confirm");
-  const std::string_view css_class =
-      (p.confirmed() || p.whole_machine) && !IsPartial(report) ? "" : "bad";
+  const bool modelled = p.modelled_mhz.has_value();
+  const std::string clock = fmt::format("at {:.5g} MHz{}", p.mhz,
+                                        p.confirmed() ? ""
+                                        : modelled    ? ", the clock that synthesis confirms"
+                                                      : ", which synthesis has not confirmed");
+  const std::string_view css_class = modelled && !IsPartial(report) ? "" : "bad";
   std::string out;
   if (p.seconds.has_value()) {
     out += Card(fmt::format("{}time per {}", p.estimated ? "estimated " : "", ImagesAtOnce(report)),

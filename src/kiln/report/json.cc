@@ -115,16 +115,15 @@ OrderedJson Kernels(const RunReport& report) {
 // Returns a figure; negative figures are unknown and become null.
 OrderedJson Figure(double value) { return value < 0 ? OrderedJson(nullptr) : OrderedJson(value); }
 
-// Returns the modules that bound the modelled clock.
+// Returns the modelled clock, and what identifies the machine.
 OrderedJson ClockOf(const MachineClock& clock) {
-  OrderedJson modules = OrderedJson::array();
-  for (const TimedModule& module : clock.modules) {
-    modules.push_back({{"unit", module.unit},
-                       {"module", module.module},
-                       {"parameters", module.parameters},
-                       {"period_ns", Figure(module.period_ns)}});
-  }
-  return {{"mhz", Figure(clock.mhz())}, {"modules", std::move(modules)}, {"source", clock.source}};
+  const auto text = [](const std::string& value) {
+    return value.empty() ? OrderedJson(nullptr) : OrderedJson(value);
+  };
+  return {{"mhz", Figure(clock.mhz)},
+          {"top", text(clock.machine.top)},
+          {"keys", text(clock.machine.keys)},
+          {"source", text(clock.source)}};
 }
 
 // Returns areas in square micrometres and energies per event in picojoules.

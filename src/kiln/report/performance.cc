@@ -27,12 +27,7 @@ int64_t EstimatedCycles(const std::vector<KernelInfo>& kernels) {
 
 void AddClock(const MachineClock& clock, Performance* performance) {
   performance->unknown = clock.unknown();
-  const TimedModule* slowest = clock.slowest();
-  if (slowest == nullptr) return;
-  performance->modelled_mhz = clock.mhz();
-  performance->whole_machine = clock.whole_machine();
-  performance->slowest_unit = slowest->unit;
-  performance->slowest_module = slowest->module;
+  if (clock.known()) performance->modelled_mhz = clock.mhz;
 }
 
 // Returns " at 500 MHz"; empty if the clock is not known.
@@ -43,9 +38,8 @@ std::string AtClock(const Performance& p) {
 }  // namespace
 
 double ClockOfFigures(double clock_mhz, const MachineClock& clock) {
-  const bool modelled = clock.slowest() != nullptr;
-  if (clock_mhz <= 0) return modelled && clock.whole_machine() ? clock.mhz() : 0;
-  return modelled ? std::min(clock_mhz, clock.mhz()) : clock_mhz;
+  if (!clock.known()) return clock_mhz;
+  return clock_mhz > 0 ? std::min(clock_mhz, clock.mhz) : clock.mhz;
 }
 
 int64_t MemoryCycles(const RunReport& report) {
@@ -137,13 +131,12 @@ std::string ClockLine(const Performance& p) {
                        p.clock_mhz > 0 ? ", NOT CONFIRMED" : "; modelled: unknown", p.unknown);
   }
   const std::string modelled =
-      fmt::format("{} MHz at {} nm (slowest: {}, {})", ThreeDigits(*p.modelled_mhz), p.node_nm,
-                  p.slowest_unit, p.slowest_module);
-  if (p.clock_mhz <= 0) return fmt::format("{}; modelled: {}", asked, modelled);
-  if (p.confirmed()) return fmt::format("{}; the model confirms up to {}", asked, modelled);
-  if (p.whole_machine)
-    return fmt::format("{}, NOT CONFIRMED: the model confirms {}", asked, modelled);
-  return fmt::format("{}, NOT CONFIRMED: its units, each alone, reach {}", asked, modelled);
+      fmt::format("{} MHz at {} nm", ThreeDigits(*p.modelled_mhz), p.node_nm);
+  if (p.confirmed()) {
+    return fmt::format("{}; synthesis of the whole machine confirms up to {}", asked, modelled);
+  }
+  return fmt::format("{}{}synthesis of the whole machine reaches {}", asked,
+                     p.clock_mhz > 0 ? ", NOT CONFIRMED: " : "; ", modelled);
 }
 
 std::string SpeedLine(const Performance& p) {
@@ -195,9 +188,6 @@ nlohmann::ordered_json PerformanceJson(const std::optional<Performance>& perform
           {"clock_mhz", p.clock_mhz > 0 ? Json(p.clock_mhz) : Json(nullptr)},
           {"clock_confirmed", p.confirmed()},
           {"modelled_clock_mhz", figure(p.modelled_mhz)},
-          {"modelled_as_a_whole", p.whole_machine},
-          {"slowest_unit", text(p.slowest_unit)},
-          {"slowest_module", text(p.slowest_module)},
           {"clock_unknown_because", text(p.unknown)},
           {"node_nm", p.node_nm}};
 }

@@ -30,18 +30,13 @@ struct Performance {
   // The clock.
   double clock_mhz = 0;  // the design point's; 0: it states none
   // The clock of all figures; 0 if it is not known. It is clock_mhz, or the fastest clock by the
-  // model if that is slower. Without a clock_mhz it is the modelled clock of a whole machine.
+  // model if that is slower. Without a clock_mhz it is the modelled clock.
   double mhz = 0;
   int node_nm = 0;
   std::optional<double> modelled_mhz;  // the fastest clock by the model
-  bool whole_machine = false;  // it is of the machine as a whole; else of its units, each alone
-  std::string slowest_unit, slowest_module;  // that bounds it
-  std::string unknown;                       // why there is no modelled clock
-  // Returns whether the model confirms clock_mhz. Units that were timed alone confirm nothing,
-  // because a path through several of them may be longer.
-  bool confirmed() const {
-    return clock_mhz > 0 && whole_machine && modelled_mhz.value_or(0) >= clock_mhz;
-  }
+  std::string unknown;                 // why there is no modelled clock
+  // Returns whether the model confirms clock_mhz.
+  bool confirmed() const { return clock_mhz > 0 && modelled_mhz.value_or(0) >= clock_mhz; }
 };
 
 // Returns the cycles in which the memory of the report moves all bytes of the run's trace; 0

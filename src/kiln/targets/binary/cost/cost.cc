@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kiln/support/integer.h"
+#include "kiln/targets/binary/config/keys.h"
 #include "kiln/targets/binary/cost/area_model.h"
 #include "kiln/targets/binary/cost/events.h"
 #include "kiln/targets/binary/isa/derived.h"
@@ -132,6 +133,7 @@ StatusOr<Cost> MachineCost(const Config& config, int node_nm) {
   cost.on_chip_memory_bits = MemoryBitsOf(units);
   cost.events = EventsOf(config, node_nm);
   AddAreas(units, FamilyAreaModels(), &cost);
+  cost.clock = ClockAt({"kiln_binary", Keys().HardwareKeys(config)}, node_nm);
   return cost;
 }
 

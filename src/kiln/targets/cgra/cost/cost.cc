@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kiln/support/integer.h"
+#include "kiln/targets/cgra/config/keys.h"
 #include "kiln/targets/cgra/cost/area_model.h"
 #include "kiln/targets/cgra/cost/events.h"
 #include "kiln/targets/cgra/isa/derived.h"
@@ -103,12 +104,14 @@ StatusOr<Cost> MachineCost(const Config& config, int node_nm) {
   cost.multipliers = int64_t{config.tiles()} * config.lanes;
   if (const Status built = CheckStreamMachine(config); !built.ok()) {
     cost.notes.push_back("no area: " + MessageOf(built));
+    cost.clock.no_model = "Kiln builds no machine of this design point";
     return cost;
   }
   const std::vector<UnitParts> units = UnitsOf(config);
   cost.on_chip_memory_bits = MemoryBitsOf(units);
   cost.events = EventsOf(config, node_nm);
   AddAreas(units, FamilyAreaModels(), &cost);
+  cost.clock = ClockAt({"kiln_cgra", Keys().HardwareKeys(config)}, node_nm);
   return cost;
 }
 

@@ -14,6 +14,8 @@
 namespace kiln::dataflow {
 namespace {
 
+constexpr const char* kNoClock = "no open tool times FPGAs of Xilinx";
+
 // Returns the bits of a pipeline's weights and of its channels in registers.
 int64_t BitsOutsideMemories(const Pipeline& pipeline) {
   int64_t bits = 0;
@@ -44,6 +46,7 @@ StatusOr<std::vector<EventEnergy>> SingleEvents(std::span<const Pipeline* const>
 
 StatusOr<Cost> DeviceCost(const Config& config, int node_nm) {
   KILN_ASSIGN_OR_RETURN(Cost cost, CostAt(node_nm));
+  cost.clock.no_model = kNoClock;
   cost.multipliers = config.dsp * config.products_per_dsp;
   cost.notes.push_back("the hardware is built for a network; compile one for its resources");
   return cost;
@@ -52,6 +55,7 @@ StatusOr<Cost> DeviceCost(const Config& config, int node_nm) {
 StatusOr<Cost> PipelineCost(std::span<const Pipeline* const> pipelines, const Config& config,
                             int node_nm) {
   KILN_ASSIGN_OR_RETURN(Cost cost, CostAt(node_nm));
+  cost.clock.no_model = kNoClock;
   const std::vector<UnitParts> units = UnitsOf(pipelines, config.ultrascale);
   cost.multipliers = 0;
   cost.on_chip_memory_bits = MemoryBitsOf(units);

@@ -12,8 +12,8 @@
 #include "kiln/numerics/function_unit.h"
 #include "kiln/support/integer.h"
 #include "kiln/targets/systolic/config/derived.h"
+#include "kiln/targets/systolic/config/keys.h"
 #include "kiln/targets/systolic/cost/area_counts.h"
-#include "kiln/targets/systolic/cost/clock_model.h"
 
 namespace kiln::systolic {
 namespace {
@@ -419,7 +419,7 @@ StatusOr<Cost> CostOf(const Config& config, int node_nm) {
       config.macs_per_cycle() + int64_t{config.lanes()} * config.depthwise_multipliers;
   cost.on_chip_memory_bits = MemoryBitsOf(units);
   AddEvents(config, &cost);
-  cost.clock = ClockAt(TimedModulesOf(config), node_nm);
+  cost.clock = ClockAt({"kiln_systolic", Keys().HardwareKeys(config)}, node_nm);
   if (config.quire) {
     cost.notes.emplace_back("no area: quires have not been synthesised");
     return cost;

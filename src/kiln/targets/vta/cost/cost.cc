@@ -10,8 +10,8 @@
 #include "kiln/hardware/technology.h"
 #include "kiln/support/integer.h"
 #include "kiln/targets/vta/config/derived.h"
+#include "kiln/targets/vta/config/keys.h"
 #include "kiln/targets/vta/cost/area_model.h"
-#include "kiln/targets/vta/cost/clock_model.h"
 
 namespace kiln::vta {
 namespace {
@@ -213,7 +213,7 @@ StatusOr<Cost> CostOf(const Config& config, int node_nm) {
   cost.on_chip_memory_bits = MemoryBitsOf(units);
   cost.events = SingleEvents(config, node_nm);
   AddAreas(units, FamilyAreaModels(), &cost);
-  cost.clock = ClockAt(TimedModulesOf(config), node_nm);
+  cost.clock = ClockAt({"kiln_vta", Keys().HardwareKeys(config)}, node_nm);
   if (config.input_bits != 8 || config.weight_bits != 8 || config.accumulator_bits != 32) {
     cost.notes.emplace_back(
         "areas of other operands than int8 with sums of int32 are extrapolated");

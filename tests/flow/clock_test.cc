@@ -1,0 +1,104 @@
+// Tests that the clocks that the shipped design points state are confirmed, and which keys of a
+// design point decide what its clock is.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "kiln/support/file.h"
+#include "kiln/support/resources.h"
+#include "kiln/support/process.h"
+#include "kiln/targets/interface/accelerator.h"
+#include "kiln/targets/registry.h"
+
+namespace kiln {
+namespace {
+
+// Design points whose whole machine has not been synthesised.
+const std::set<std::string> kNotSynthesised = {
+    "binary-176",
+    "binary-44-predicted",
+    "binary-44",
+    "binary-large",
+    "se-16",
+    "se-64",
+    "systolic-bf16-16x16",
+    "systolic-binaryxint8-16x16",
+    "systolic-e4m3-16x16",
+    "systolic-e4m3-8x8",
+    "systolic-int8-16x16-fp32",
+    "systolic-int8-16x16-wide-input",
+    "systolic-int8-16x2-z020",
+    "systolic-int8-32x32",
+    "systolic-int8-32x8-zu7ev",
+    "systolic-int8-8x8-maximum",
+    "systolic-int8-8x8-one-bus",
+    "systolic-int8-e4m3-8x8",
+    "systolic-mxfp8_e4m3-16x16",
+    "systolic-mxint8-16x16",
+    "systolic-mxint8-8x8",
+    "systolic-nf4xbf16-16x16",
+    "systolic-nf4xint8-16x16",
+    "systolic-posit8_1-16x16",
+    "systolic-posit8_1-8x8",
+    "systolic-posit8_1-quire-16x16",
+    "vta-batch-4",
+    "vta-default",
+    "vta-zcu104"};
+
+TEST(Clocks, OfShippedDesignPointsAreConfirmed) {
+  int confirmed = 0;
+  for (const std::filesystem::path& file : ListResources("accelerators")) {
+    SCOPED_TRACE(file.string());
+    const auto machine = LoadAccelerator(file);
+    ASSERT_TRUE(machine.ok()) << machine.status();
+    const auto cost = (*machine)->EstimateCost(kDefaultNode);
+    ASSERT_TRUE(cost.ok()) << cost.status();
+    const MachineClock& clock = cost->clock;
+    if (clock.machine.top.empty()) {  // an FPGA's, or one of which no machine is built
+      EXPECT_NE(clock.unknown(), "no clock model");
+      continue;
+    }
+    if (kNotSynthesised.contains(file.stem().string())) {
+      EXPECT_FALSE(clock.known()) << "it has been synthesised; delete it from the list";
+      continue;
+    }
+    EXPECT_TRUE(clock.known()) << "bench/machine_grid measures it";
+    EXPECT_GE(clock.mhz, (*machine)->ClockMhz());
+    ++confirmed;
+  }
+  EXPECT_GE(confirmed, 5);
+}
+
+// Returns the clock of a shipped design point with more keys.
+MachineClock ClockWith(const std::string& name, const std::string& keys) {
+  const StatusOr<std::string> text = ReadFile("accelerators/" + name + ".yaml");
+  EXPECT_TRUE(text.ok()) << text.status();
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-clock-test");
+  const std::filesystem::path file = folder.path() / "point.yaml";
+  EXPECT_TRUE(WriteFile(file, *text + keys).ok());
+  const auto machine = LoadAccelerator(file);
+  EXPECT_TRUE(machine.ok()) << machine.status();
+  return machine.ok() ? (*machine)->EstimateCost(kDefaultNode)->clock : MachineClock();
+}
+
+TEST(Clocks, FollowFromTheKeysThatDetermineTheHardware) {
+  const MachineClock shipped = ClockWith("vta-pynq", "");
+  ASSERT_TRUE(shipped.known());
+  EXPECT_EQ(shipped.unknown(), "");
+  // No comment, and no key that is not of the hardware.
+  EXPECT_EQ(ClockWith("vta-pynq", "# a comment\n").machine.keys, shipped.machine.keys);
+  EXPECT_EQ(shipped.machine.keys.find("clock_mhz"), std::string::npos);
+  EXPECT_EQ(shipped.machine.keys.find("name="), std::string::npos);
+  // A latency between those that were synthesised, and one beyond them.
+  EXPECT_TRUE(ClockWith("vta-pynq", "memory_latency: 100\n").known());
+  EXPECT_LE(ClockWith("vta-pynq", "memory_latency: 100\n").mhz, shipped.mhz);
+  EXPECT_FALSE(ClockWith("vta-pynq", "memory_latency: 257\n").known());
+  const MachineClock banks = ClockWith("vta-pynq", "accumulator_banks: 2\n");
+  EXPECT_FALSE(banks.known());
+  EXPECT_EQ(banks.unknown(), "this machine has not been synthesised; `kiln synth` finds its clock");
+}
+
+}  // namespace
+}  // namespace kiln
