@@ -7,8 +7,8 @@
 #include <string>
 
 #include "kiln/support/file.h"
-#include "kiln/support/resources.h"
 #include "kiln/support/process.h"
+#include "kiln/support/resources.h"
 #include "kiln/targets/interface/accelerator.h"
 #include "kiln/targets/registry.h"
 
@@ -16,36 +16,35 @@ namespace kiln {
 namespace {
 
 // Design points whose whole machine has not been synthesised.
-const std::set<std::string> kNotSynthesised = {
-    "binary-176",
-    "binary-44-predicted",
-    "binary-44",
-    "binary-large",
-    "se-16",
-    "se-64",
-    "systolic-bf16-16x16",
-    "systolic-binaryxint8-16x16",
-    "systolic-e4m3-16x16",
-    "systolic-e4m3-8x8",
-    "systolic-int8-16x16-fp32",
-    "systolic-int8-16x16-wide-input",
-    "systolic-int8-16x2-z020",
-    "systolic-int8-32x32",
-    "systolic-int8-32x8-zu7ev",
-    "systolic-int8-8x8-maximum",
-    "systolic-int8-8x8-one-bus",
-    "systolic-int8-e4m3-8x8",
-    "systolic-mxfp8_e4m3-16x16",
-    "systolic-mxint8-16x16",
-    "systolic-mxint8-8x8",
-    "systolic-nf4xbf16-16x16",
-    "systolic-nf4xint8-16x16",
-    "systolic-posit8_1-16x16",
-    "systolic-posit8_1-8x8",
-    "systolic-posit8_1-quire-16x16",
-    "vta-batch-4",
-    "vta-default",
-    "vta-zcu104"};
+const std::set<std::string> kNotSynthesised = {"binary-176",
+                                               "binary-44-predicted",
+                                               "binary-44",
+                                               "binary-large",
+                                               "se-16",
+                                               "se-64",
+                                               "systolic-bf16-16x16",
+                                               "systolic-binaryxint8-16x16",
+                                               "systolic-e4m3-16x16",
+                                               "systolic-e4m3-8x8",
+                                               "systolic-int8-16x16-fp32",
+                                               "systolic-int8-16x16-wide-input",
+                                               "systolic-int8-16x2-z020",
+                                               "systolic-int8-32x32",
+                                               "systolic-int8-32x8-zu7ev",
+                                               "systolic-int8-8x8-maximum",
+                                               "systolic-int8-8x8-one-bus",
+                                               "systolic-int8-e4m3-8x8",
+                                               "systolic-mxfp8_e4m3-16x16",
+                                               "systolic-mxint8-16x16",
+                                               "systolic-mxint8-8x8",
+                                               "systolic-nf4xbf16-16x16",
+                                               "systolic-nf4xint8-16x16",
+                                               "systolic-posit8_1-16x16",
+                                               "systolic-posit8_1-8x8",
+                                               "systolic-posit8_1-quire-16x16",
+                                               "vta-batch-4",
+                                               "vta-default",
+                                               "vta-zcu104"};
 
 TEST(Clocks, OfShippedDesignPointsAreConfirmed) {
   int confirmed = 0;

@@ -11,7 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "fmt/format.h"
 #include "kiln/support/budgets.h"
+#include "kiln/support/random.h"
 #include "kiln/support/status.h"
 
 namespace kiln {
@@ -89,6 +91,54 @@ TEST(Json, ValuesAtTheBudget) {
       ParseJson("[\"" + std::string(static_cast<size_t>(budgets::kJsonValues) + 1, ',') + "\"]",
                 "x.json")
           .ok());
+}
+
+// A parser that looks through a list whenever one of its elements ends would need days.
+TEST(Json, ListsOfManyObjectsTakeLinearTime) {
+  std::string text = "[{}";
+  for (int i = 1; i < 1'000'000; ++i) text += i % 2 == 0 ? ",{}" : ",[]";
+  const StatusOr<Json> list = ParseJson(text + "]", "x.json");
+  ASSERT_TRUE(list.ok()) << list.status();
+  EXPECT_EQ(list->size(), 1'000'000U);
+  EXPECT_TRUE(list->front().is_object());
+  EXPECT_TRUE(list->back().is_array());
+}
+
+// Appends a random value as text.
+void AppendValue(Random& random, int depth, std::string* text) {
+  constexpr const char* kScalars[] = {
+      "null", "true",    "false",           "0",    "-7",
+      "1.25", "-3.5e-3", "\"a\\n\\u00e9\"", "\"\"", "18446744073709551615"};
+  const int64_t kind = random.Between(0, depth > 0 ? 3 : 1);
+  if (kind < 2) {
+    *text += kScalars[random.Between(0, std::ssize(kScalars) - 1)];
+    return;
+  }
+  const int64_t size = random.Between(0, 4);
+  *text += kind == 2 ? "[" : "{";
+  for (int64_t i = 0; i < size; ++i) {
+    if (i > 0) *text += " ,\n";
+    if (kind == 3) *text += fmt::format("\"key {}\": ", i);
+    AppendValue(random, depth - 1, text);
+  }
+  *text += kind == 2 ? "]" : "}";
+}
+
+TEST(Json, ValuesAreTheLibrarys) {
+  Random random(5);
+  for (int i = 0; i < 2000; ++i) {
+    std::string text;
+    AppendValue(random, 5, &text);
+    const StatusOr<Json> json = ParseJson(text, "x.json");
+    ASSERT_TRUE(json.ok()) << json.status() << text;
+    EXPECT_EQ(*json, Json::parse(text)) << text;
+  }
+}
+
+TEST(Json, KeysStandOnceInAnObject) {
+  EXPECT_EQ(JsonErrorOf(R"({"a": {"b": 1, "c": [{"b": 2}]}, "b": {"b": 3}})"), "");
+  EXPECT_EQ(JsonErrorOf(R"({"a": {"b": 1, "c": {"d": 2, "e": 3, "d": 4}}, "a": 1})"),
+            "x.json: key 'd': stands twice in one object; each key once");
 }
 
 TEST(Json, BytesAtTheBudget) {
