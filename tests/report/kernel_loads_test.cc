@@ -138,10 +138,47 @@ TEST(Roofline, PointsLieWhereTheFiguresSay) {
   // conv: log10(20) = 1.30103 of the decades -2 to 2 between 74 and 1040; log10(16) = 1.20412 of
   // -1 to 2 between 368 and 20.
   EXPECT_THAT(page, HasSubstr(R"(cx="871.2" cy="112.3")"));
+  EXPECT_THAT(page, Not(HasSubstr("the whole network")));
   RunReport bare = LoadReport();
   bare.trace.reset();
   EXPECT_THAT(ToHtml(bare), Not(HasSubstr("class=\"roof\"")));
   EXPECT_EQ(WellFormedFault(ToHtml(bare)), "");
+}
+
+// 40,000 + 64 + 12,000 operations and 3,160 + 1,964 + 744 bytes of the accelerator's kernels in
+// 4,000 cycles: log10(8.8725) = 0.94805 and log10(13.016) = 1.11448 on the axes above.
+TEST(Roofline, TheWholeNetworkLiesUnderTheRoofOfItsMemory) {
+  RunReport report = LoadReport();
+  report.traffic->PutBehindMemory(16);
+  const std::string page = ToHtml(report);
+  EXPECT_EQ(WellFormedFault(page), "");
+  EXPECT_THAT(page, HasSubstr("memory: 16 B/cycle"));
+  EXPECT_THAT(page, HasSubstr(R"(<circle class="network" cx="786.0" cy="122.7" r="13">)"));
+  EXPECT_THAT(page, HasSubstr("the whole network: 8.87 operations a byte of memory, 13 a cycle, "
+                              "4,000 cycles"));
+}
+
+// On a pipeline, the stages' work of an image is done in the cycles between images.
+TEST(Roofline, StagesOfAPipelineShareTheirCycles) {
+  RunReport report = LoadReport();
+  report.traffic->PutBehindMemory(16);
+  report.interval_cycles = 2603;
+  EXPECT_THAT(ToHtml(report), HasSubstr("8.87 operations a byte of memory, 20 a cycle, 2,603"));
+}
+
+TEST(Roofline, ManyPortsOfOneBandwidthAreCounted) {
+  RunReport report = LoadReport();
+  std::vector<MemoryPort> ports;
+  for (int p = 0; p < 4; ++p)
+    ports.push_back({.name = "stream" + std::to_string(p), .bytes_per_cycle = 4});
+  report.traffic = Traffic::For(ports, report.kernels.size());
+  report.kernels.resize(5, report.kernels[0]);
+  report.traffic->bytes = {{9, 0, 0, 0}, {0, 9, 0, 0}, {0, 0, 0, 0}, {0, 0, 9, 0}};
+  EXPECT_THAT(ToHtml(report), HasSubstr("stream0, stream1, stream2: 4 B/cycle"));
+  report.kernels[2].host_reason.clear();
+  report.trace->kernels.push_back({.kernel = 2, .begin = 4000, .end = 4100});
+  report.traffic->bytes[2] = {0, 0, 0, 9};
+  EXPECT_THAT(ToHtml(report), HasSubstr("stream0 and 3 more: 4 B/cycle"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Draws the roofline of the HTML report as SVG.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -71,9 +72,16 @@ std::string Grid(const Axis& x, const Axis& y) {
                            (kLeft + kRight) / 2, kBottom + 36, kLeft);
 }
 
-// The line of a bandwidth in bytes a cycle, from the picture's edges up to the peak.
+// Returns the label of the ports of one bandwidth: "weights, results", "image and 3 more".
+std::string PortNames(const std::vector<std::string>& names) {
+  if (names.size() <= 3) return Shorten(fmt::format("{}", fmt::join(names, ", ")), 40);
+  return fmt::format("{} and {} more", Shorten(names[0], 28), names.size() - 1);
+}
+
+// The line of a bandwidth in bytes a cycle, from the picture's edges up to the peak. The label is
+// `shift` SVG units away from the line's begin, so that labels of near lines stand side by side.
 std::string Slope(const Axis& x, const Axis& y, double bandwidth, double peak,
-                  const std::string& names) {
+                  const std::string& names, double shift) {
   const double from = std::max(x.least(), y.least() / bandwidth);
   const double to = std::min(x.most(), peak / bandwidth);
   if (from >= to) return "";
@@ -81,9 +89,9 @@ std::string Slope(const Axis& x, const Axis& y, double bandwidth, double peak,
   const double angle = std::atan2(y.At(to * bandwidth) - y1, x.At(to) - x1) * 180 / M_PI;
   return Line("roof", x1, y1, x.At(to), y.At(to * bandwidth)) +
          fmt::format(R"(<text class="faint" x="{0:.1f}" y="{1:.1f}" )"
-                     R"svg(transform="rotate({2:.1f} {0:.1f} {1:.1f}) translate(8 -5)">)svg"
+                     R"svg(transform="rotate({2:.1f} {0:.1f} {1:.1f}) translate({5:.0f} -5)">)svg"
                      R"({3}: {4:g} B/cycle</text>)",
-                     x1, y1, angle, EscapeHtml(Shorten(names, 40)), bandwidth);
+                     x1, y1, angle, EscapeHtml(names), bandwidth, shift);
 }
 
 std::string_view ClassOf(Limit limit) {
@@ -102,12 +110,36 @@ std::string_view ClassOf(Limit limit) {
   return "host";
 }
 
+// All kernels of the accelerator together, and the memory behind all its ports.
+struct WholeNetwork {
+  const MemoryPort* memory = nullptr;  // null: the ports have no common memory
+  double operations = 0, bytes = 0, cycles = 0;
+  bool known() const { return memory != nullptr && operations > 0 && bytes > 0 && cycles > 0; }
+  double intensity() const { return operations / bytes; }
+  double operations_per_cycle() const { return operations / cycles; }
+};
+
+WholeNetwork NetworkOf(const RunReport& report, const std::vector<KernelLoad>& loads) {
+  WholeNetwork network;
+  for (const MemoryPort& port : report.traffic->ports) {
+    if (port.shared && port.both) network.memory = &port;
+  }
+  for (const KernelLoad& load : loads) {
+    if (load.cycles <= 0) continue;
+    network.operations += load.operations;
+    network.bytes += static_cast<double>(load.bytes_read + load.bytes_written);
+    // The stages of a pipeline all work in the same cycles.
+    network.cycles = report.interval_cycles > 0 ? load.cycles : network.cycles + load.cycles;
+  }
+  return network;
+}
+
 }  // namespace
 
 std::string Roofline(const RunReport& report, const std::vector<KernelLoad>& loads) {
   std::vector<const KernelLoad*> shown;
   std::vector<double> intensities, rates;
-  std::map<double, std::string> roofs;  // ports by their bandwidth
+  std::map<double, std::vector<std::string>> roofs;  // ports by their bandwidth
   double longest = 0;
   for (const KernelLoad& load : loads) {
     if (load.operations <= 0 || load.port < 0 || load.cycles <= 0) continue;
@@ -116,11 +148,18 @@ std::string Roofline(const RunReport& report, const std::vector<KernelLoad>& loa
     rates.push_back(load.operations_per_cycle());
     longest = std::max(longest, load.cycles);
     const MemoryPort& port = report.traffic->ports[static_cast<size_t>(load.port)];
-    std::string& names = roofs[port.bytes_per_cycle];
-    if (names.find(port.name) == std::string::npos)
-      names += (names.empty() ? "" : ", ") + port.name;
+    std::vector<std::string>& names = roofs[port.bytes_per_cycle];
+    if (std::ranges::find(names, port.name) == names.end()) names.push_back(port.name);
   }
   if (shown.empty()) return "";
+  const WholeNetwork network = NetworkOf(report, loads);
+  if (network.known()) {
+    std::vector<std::string>& names = roofs[network.memory->bytes_per_cycle];
+    if (std::ranges::find(names, network.memory->name) == names.end())
+      names.insert(names.begin(), network.memory->name);
+    intensities.push_back(network.intensity());
+    rates.push_back(network.operations_per_cycle());
+  }
   double peak = report.machine.has_value() ? 2 * report.machine->peak_macs_per_cycle : 0;
   const bool has_peak = peak > 0;
   if (!has_peak) peak = *std::max_element(rates.begin(), rates.end());
@@ -140,7 +179,9 @@ std::string Roofline(const RunReport& report, const std::vector<KernelLoad>& loa
                        R"(peak: {} operations a cycle</text>)",
                        kRight - 4, y.At(peak) - 16, Thousands(std::llround(peak)));
   }
-  for (const auto& [bandwidth, names] : roofs) out += Slope(x, y, bandwidth, peak, names);
+  int label = 0;
+  for (const auto& [bandwidth, names] : roofs)
+    out += Slope(x, y, bandwidth, peak, PortNames(names), 8 + 170 * (label++ % 4));
   // Areas of the circles grow with the kernels' cycles.
   for (const KernelLoad* load : shown) {
     const KernelInfo& kernel = report.kernels[static_cast<size_t>(load->kernel)];
@@ -152,6 +193,14 @@ std::string Roofline(const RunReport& report, const std::vector<KernelLoad>& loa
         EscapeHtml(report.traffic->ports[static_cast<size_t>(load->port)].name),
         load->operations_per_cycle(), Thousands(std::llround(load->cycles)));
   }
+  if (network.known()) {
+    out += fmt::format(
+        R"(<circle class="network" cx="{:.1f}" cy="{:.1f}" r="13"><title>the whole network: )"
+        R"({:.3g} operations a byte of {}, {:.3g} a cycle, {} cycles</title></circle>)",
+        x.At(network.intensity()), y.At(network.operations_per_cycle()), network.intensity(),
+        EscapeHtml(network.memory->name), network.operations_per_cycle(),
+        Thousands(std::llround(network.cycles)));
+  }
   out += R"(</svg><div class="legend">)";
   for (const Limit limit :
        {Limit::kCompute, Limit::kBandwidth, Limit::kLatency, Limit::kPipeline, Limit::kUnknown}) {
@@ -160,6 +209,10 @@ std::string Roofline(const RunReport& report, const std::vector<KernelLoad>& loa
     if (!used) continue;
     const std::string_view name = limit == Limit::kUnknown ? "not known" : NameOf(limit);
     out += fmt::format("<span>{}{}</span>", Swatch(ClassOf(limit)), name);
+  }
+  if (network.known()) {
+    out += fmt::format("<span>circle: the whole network, {:.3g} operations a byte of {}</span>",
+                       network.intensity(), EscapeHtml(network.memory->name));
   }
   return out + "</div>";
 }

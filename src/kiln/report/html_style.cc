@@ -64,6 +64,7 @@ svg text.faint { fill: var(--faint); font-size: 11px; }
 svg text.on-bar { fill: var(--page); font-size: 11px; }
 svg .axis { stroke: var(--line); stroke-width: 1; }
 svg .roof { stroke: var(--ink); stroke-width: 1.6; }
+svg .network { fill: none; stroke: var(--ink); stroke-width: 2; }
 svg .point { fill-opacity: .72; stroke: var(--page); stroke-width: 1; }
 .u0 { fill: var(--u0); } .u1 { fill: var(--u1); } .u2 { fill: var(--u2); } .u3 { fill: var(--u3); }
 .u4 { fill: var(--u4); } .u5 { fill: var(--u5); } .u6 { fill: var(--u6); } .u7 { fill: var(--u7); }
