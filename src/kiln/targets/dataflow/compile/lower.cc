@@ -12,6 +12,7 @@
 #include "kiln/ir/describe.h"
 #include "kiln/numerics/quantise.h"
 #include "kiln/targets/dataflow/compile/lowering.h"
+#include "kiln/targets/dataflow/compile/stage_name.h"
 #include "kiln/targets/interface/kernel_info.h"
 
 namespace kiln::dataflow {
@@ -145,7 +146,7 @@ void Lowering::AddLayer(const Group& group, Stage stage, std::vector<Operand> op
   PendingLayer pending;
   pending.layer.info =
       KernelInfoOf(group.nodes, std::string(NameOf(stage.kind)), std::move(operation));
-  stage.name = pending.layer.info.name;
+  stage.name = StageName(pending.layer.info.name);
   pending.layer.stage = std::move(stage);
   pending.operands = std::move(operands);
   pending.map = map;

@@ -11,6 +11,7 @@
 #include "kiln/ir/shape_inference.h"
 #include "kiln/targets/dataflow/compile/lowering.h"
 #include "kiln/targets/dataflow/compile/requantise.h"
+#include "kiln/targets/dataflow/compile/stage_name.h"
 #include "kiln/targets/interface/kernel_info.h"
 #include "kiln/targets/lower/sign.h"
 #include "kiln/targets/lower/view_steps.h"
@@ -322,7 +323,7 @@ StatusOr<Operand> Lowering::Requantised(const Group& group, Operand operand,
   pending.layer.info.name = KernelName(group.nodes) + "_requantise";
   pending.layer.info.unit = "affine";
   pending.layer.info.operation = "requantise";
-  stage.name = pending.layer.info.name;
+  stage.name = StageName(KernelName(group.nodes)) + "_requantise";
   pending.layer.stage = std::move(stage);
   pending.map = operand.map;
   pending.type = TypeOf(codes);

@@ -9,6 +9,7 @@
 #include "kiln/support/integer.h"
 #include "kiln/targets/dataflow/compile/lowering.h"
 #include "kiln/targets/dataflow/compile/requantise.h"
+#include "kiln/targets/dataflow/compile/stage_name.h"
 #include "kiln/targets/interface/kernel_info.h"
 #include "kiln/targets/lower/constant_codes.h"
 #include "kiln/targets/lower/sign.h"
@@ -194,7 +195,7 @@ StatusOr<Operand> Lowering::WithPadding(const Group& group, Operand operand, Win
   pending.layer.info.name = KernelName(group.nodes) + "_pad";
   pending.layer.info.unit = "pad";
   pending.layer.info.operation = "pad";
-  pad.name = pending.layer.info.name;
+  pad.name = StageName(KernelName(group.nodes)) + "_pad";
   pending.layer.stage = std::move(pad);
   pending.map = padded;
   pending.type = TypeOf(operand.codes);
