@@ -5,11 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "kiln/flow/flow.h"
 #include "kiln/report/kernel_loads.h"
 #include "kiln/report/performance.h"
+#include "kiln/support/file.h"
+#include "kiln/support/process.h"
 #include "kiln/targets/registry.h"
 #include "tests/report/example_report.h"
 #include "tests/targets/minimal/minimal.h"
@@ -102,6 +107,36 @@ TEST(OuterMemory, AllPortsShareIt) {
     EXPECT_EQ(report.traffic->ports[static_cast<size_t>(loads[0].port)].name, "memory");
     EXPECT_EQ(loads[0].port_bytes, 5000);
   }
+}
+
+// The adapted machine is one that was not synthesised, so that its clock is the design point's and
+// not the slower one of the machine as given: the memory takes more cycles then.
+TEST(OuterMemory, AdaptedMachinesHoldWhatTheirOwnClockAsksFor) {
+  const StatusOr<std::string> text = ReadFile("accelerators/vta-pynq.yaml");
+  ASSERT_TRUE(text.ok()) << text.status();
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-memory-test");
+  const std::filesystem::path file = folder.path() / "fast.yaml";
+  std::string yaml = *text;
+  const std::string clock = "clock_mhz: 100";
+  ASSERT_NE(yaml.find(clock), std::string::npos);
+  yaml.replace(yaml.find(clock), clock.size(), "clock_mhz: 5000");
+  ASSERT_TRUE(WriteFile(file, yaml).ok());
+  auto loaded = LoadAccelerator(file);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  std::unique_ptr<Accelerator> machine = *std::move(loaded);
+  const double given = machine->EstimateCost(kDefaultNode)->clock.mhz;
+  ASSERT_LT(given, 5000);
+  const OuterMemory memory = *ParseOuterMemory("4GB/s,500ns");
+  CompileOptions compile;
+  RunReport report = ReportWithTraffic();
+  RtlOptions rtl;
+  ASSERT_EQ(AdaptToMemory(memory, &compile, &machine, &report), OkStatus());
+  ASSERT_EQ(ApplyMemory(memory, *machine, &report, &rtl), OkStatus());
+  EXPECT_FALSE(machine->EstimateCost(kDefaultNode)->clock.known());
+  EXPECT_EQ(rtl.memory_latency, 2500u);  // 500 ns at 5,000 MHz
+  EXPECT_GE(machine->MostMemoryLatency(), rtl.memory_latency);
+  EXPECT_DOUBLE_EQ(compile.memory_bytes_per_cycle, rtl.dram_bytes_per_cycle);
+  EXPECT_THAT(report.notes, testing::Contains(testing::HasSubstr("2500 cycles")));
 }
 
 // Streams of 64 bytes per beat read 6,400 bytes and write 1,600 through a bus of 16 bytes.

@@ -111,15 +111,23 @@ Status AdaptToMemory(const OuterMemory& memory, CompileOptions* compile,
                          "the streams of this design point cannot be put behind a memory",
                          "leave --memory out");
   }
-  const uint64_t most = given.MostMemoryLatency();
-  if (most == 0) return OkStatus();  // readers and writers take any latency
-  KILN_ASSIGN_OR_RETURN(const double mhz, ClockOf(given, compile->node_nm));
-  const RunReport::Memory timed = MemoryAtClock(memory, mhz);
+  if (given.MostMemoryLatency() == 0) return OkStatus();  // readers and writers take any latency
+  std::unique_ptr<Accelerator> adapted;
+  RunReport::Memory timed;
+  // The adapted machine can have another clock, at which the memory takes more cycles. Each round
+  // adapts the machine to more of them.
+  while (true) {
+    const Accelerator& machine = adapted != nullptr ? *adapted : given;
+    KILN_ASSIGN_OR_RETURN(const double mhz, ClockOf(machine, compile->node_nm));
+    timed = MemoryAtClock(memory, mhz);
+    if (timed.latency_cycles <= static_cast<int64_t>(machine.MostMemoryLatency())) break;
+    auto next = given.WithMemoryLatency(static_cast<uint64_t>(timed.latency_cycles));
+    if (!next.ok()) return WithContext("--memory", next.status());
+    adapted = *std::move(next);
+  }
   compile->memory_bytes_per_cycle = timed.bytes_per_cycle;
-  if (timed.latency_cycles <= static_cast<int64_t>(most)) return OkStatus();
-  auto adapted = given.WithMemoryLatency(static_cast<uint64_t>(timed.latency_cycles));
-  if (!adapted.ok()) return WithContext("--memory", adapted.status());
-  *accelerator = *std::move(adapted);
+  if (adapted == nullptr) return OkStatus();
+  *accelerator = std::move(adapted);
   report->notes.push_back(
       fmt::format("the ports keep requests in flight for the memory's {} cycles, by another "
                   "memory_latency than the design point's",
