@@ -138,7 +138,7 @@ TEST(Roofline, PointsLieWhereTheFiguresSay) {
   // conv: log10(20) = 1.30103 of the decades -2 to 2 between 74 and 1040; log10(16) = 1.20412 of
   // -1 to 2 between 368 and 20.
   EXPECT_THAT(page, HasSubstr(R"(cx="871.2" cy="112.3")"));
-  EXPECT_THAT(page, Not(HasSubstr("the whole network")));
+  EXPECT_THAT(page, Not(HasSubstr("all kernels together")));
   RunReport bare = LoadReport();
   bare.trace.reset();
   EXPECT_THAT(ToHtml(bare), Not(HasSubstr("class=\"roof\"")));
@@ -154,8 +154,17 @@ TEST(Roofline, TheWholeNetworkLiesUnderTheRoofOfItsMemory) {
   EXPECT_EQ(WellFormedFault(page), "");
   EXPECT_THAT(page, HasSubstr("memory: 16 B/cycle"));
   EXPECT_THAT(page, HasSubstr(R"(<circle class="network" cx="786.0" cy="122.7" r="13">)"));
-  EXPECT_THAT(page, HasSubstr("the whole network: 8.87 operations a byte of memory, 13 a cycle, "
+  EXPECT_THAT(page, HasSubstr("all kernels together: 8.87 operations a byte of memory, 13 a cycle, "
                               "4,000 cycles"));
+}
+
+// A kernel that runs beside others to its end adds its bytes, but no cycles.
+TEST(Roofline, KernelsWithoutCyclesOfTheirOwnCount) {
+  RunReport report = LoadReport();
+  report.traffic->PutBehindMemory(16);
+  report.trace->kernels[1].end = report.trace->kernels[0].end;
+  ASSERT_EQ(KernelLoads(report)[1].cycles, 0);
+  EXPECT_THAT(ToHtml(report), HasSubstr("all kernels together: 8.87 operations a byte of memory"));
 }
 
 // On a pipeline, the stages' work of an image is done in the cycles between images.

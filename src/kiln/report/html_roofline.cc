@@ -110,7 +110,7 @@ std::string_view ClassOf(Limit limit) {
   return "host";
 }
 
-// All kernels of the accelerator together, and the memory behind all its ports.
+// Holds the work of all kernels of the accelerator together, and the memory behind all its ports.
 struct WholeNetwork {
   const MemoryPort* memory = nullptr;  // null: the ports have no common memory
   double operations = 0, bytes = 0, cycles = 0;
@@ -125,7 +125,8 @@ WholeNetwork NetworkOf(const RunReport& report, const std::vector<KernelLoad>& l
     if (port.shared && port.both) network.memory = &port;
   }
   for (const KernelLoad& load : loads) {
-    if (load.cycles <= 0) continue;
+    // A kernel that runs wholly beside others has no cycles of its own.
+    if (report.kernels[static_cast<size_t>(load.kernel)].on_host()) continue;
     network.operations += load.operations;
     network.bytes += static_cast<double>(load.bytes_read + load.bytes_written);
     // The stages of a pipeline all work in the same cycles.
@@ -195,7 +196,7 @@ std::string Roofline(const RunReport& report, const std::vector<KernelLoad>& loa
   }
   if (network.known()) {
     out += fmt::format(
-        R"(<circle class="network" cx="{:.1f}" cy="{:.1f}" r="13"><title>the whole network: )"
+        R"(<circle class="network" cx="{:.1f}" cy="{:.1f}" r="13"><title>all kernels together: )"
         R"({:.3g} operations a byte of {}, {:.3g} a cycle, {} cycles</title></circle>)",
         x.At(network.intensity()), y.At(network.operations_per_cycle()), network.intensity(),
         EscapeHtml(network.memory->name), network.operations_per_cycle(),
@@ -211,7 +212,7 @@ std::string Roofline(const RunReport& report, const std::vector<KernelLoad>& loa
     out += fmt::format("<span>{}{}</span>", Swatch(ClassOf(limit)), name);
   }
   if (network.known()) {
-    out += fmt::format("<span>circle: the whole network, {:.3g} operations a byte of {}</span>",
+    out += fmt::format("<span>circle: all kernels together, {:.3g} operations a byte of {}</span>",
                        network.intensity(), EscapeHtml(network.memory->name));
   }
   return out + "</div>";
