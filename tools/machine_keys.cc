@@ -1,5 +1,5 @@
-// Prints what identifies the machines of design points, a line each: the top module, blank, the keys
-// that determine the hardware (KeyTable::HardwareKeys). bench/machine_grid synthesises them:
+// Prints what identifies the machines of design points, a line each: the top module, a blank, the
+// keys that determine the hardware (KeyTable::HardwareKeys). bench/machine_grid synthesises them:
 //   build/machine_keys accelerators/systolic-int8-16x16.yaml ...
 #include <fmt/format.h>
 

@@ -1,12 +1,11 @@
-// Tests of measured clocks: the table in the program is the csv's, what is between two of its rows
-// has the slower one's clock, and delays scale between nodes.
+// Tests of measured clocks: the table in the program is the csv's, what lies between two rows has
+// the slower one's clock, and delays scale between nodes.
 #include "kiln/hardware/clock_model.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,49 +42,59 @@ TEST(ClockModel, TableIsThatOfTheFile) {
     if (line.starts_with("#") || line.starts_with("design_point,")) continue;
     const std::vector<std::string> fields = FieldsOf(line);
     ASSERT_EQ(fields.size(), 10u) << line;
-    const std::optional<double> mhz = MeasuredMhz(fields[1], fields[2]);
-    ASSERT_TRUE(mhz.has_value()) << line << ": bench/machine_grid --table writes the table anew";
-    EXPECT_DOUBLE_EQ(*mhz, std::strtod(fields[4].c_str(), nullptr)) << line;
-    EXPECT_GT(*mhz, 0) << line;
+    const auto clock = FindClock(MeasuredMachines(), fields[1], fields[2]);
+    ASSERT_TRUE(clock.has_value()) << line << ": bench/machine_grid --table writes the table anew";
+    EXPECT_DOUBLE_EQ(clock->mhz, std::strtod(fields[4].c_str(), nullptr)) << line;
+    EXPECT_GT(clock->mhz, 0) << line;
     ++rows;
   }
   EXPECT_EQ(rows, MeasuredMachines().size());
   EXPECT_GT(rows, 0u);
 }
 
-// Of the table's own rows: a machine whose memory_latency lies between two that were measured has
-// the slower one's clock; one beyond them, or with another key, has none.
-TEST(ClockModel, LatenciesBetweenMeasuredOnesHaveTheSlowerClock) {
-  const std::string key = ",memory_latency=";
-  // Two rows that differ in nothing else.
-  const auto others = [&](const MeasuredMachine& row) {
-    std::string keys = row.keys;
-    const size_t at = keys.find(key);
-    return at == std::string::npos ? "" : keys.erase(at, keys.find(',', at + 1) - at);
-  };
-  const auto with = [&](const std::string& keys, const std::string& value) {
-    const size_t begin = keys.find(key) + key.size();
-    return std::string(keys).replace(begin, keys.find(',', begin) - begin, value);
-  };
-  int pairs = 0;
-  for (const MeasuredMachine& a : MeasuredMachines()) {
-    for (const MeasuredMachine& b : MeasuredMachines()) {
-      if (others(a).empty() || others(a) != others(b)) continue;
-      const auto latency = [&](const MeasuredMachine& row) {
-        return std::atoi(row.keys + std::string(row.keys).find(key) + key.size());
-      };
-      if (latency(a) >= latency(b)) continue;
-      ++pairs;
-      const std::string between = std::to_string(latency(a) + 1);
-      EXPECT_DOUBLE_EQ(*MeasuredMhz(a.top, with(a.keys, between)), std::min(a.mhz, b.mhz));
-      const std::string beyond = std::to_string(latency(b) + 1);
-      EXPECT_FALSE(MeasuredMhz(a.top, with(a.keys, beyond)).has_value());
-      EXPECT_FALSE(MeasuredMhz(a.top, with(a.keys, "1")).has_value());
-      EXPECT_FALSE(MeasuredMhz(a.top, with(a.keys, between) + ",more=1").has_value());
-      EXPECT_FALSE(MeasuredMhz("kiln_nothing", with(a.keys, between)).has_value());
-    }
-  }
-  EXPECT_GT(pairs, 0);
+// The rows of a made-up table, in no order.
+constexpr MeasuredMachine kRows[] = {
+    {"kiln_a", "width=4,memory_latency=40,more=1", 120},
+    {"kiln_a", "width=4,memory_latency=10,more=1", 100},
+    {"kiln_a", "width=8,memory_latency=15,more=1", 1},
+    {"kiln_b", "width=4,memory_latency=15,more=1", 2},
+    {"kiln_a", "width=4,memory_latency=20,more=1", 90},
+    {"kiln_c", "memory=4", 50},
+};
+
+double MhzOf(const std::string& top, const std::string& keys) {
+  const auto clock = FindClock(kRows, top, keys);
+  return clock.has_value() ? clock->mhz : -1;
+}
+
+TEST(ClockModel, MeasuredMachinesHaveTheirOwnClock) {
+  EXPECT_EQ(MhzOf("kiln_a", "width=4,memory_latency=10,more=1"), 100);
+  EXPECT_EQ(MhzOf("kiln_a", "width=4,memory_latency=20,more=1"), 90);
+  EXPECT_EQ(MhzOf("kiln_a", "width=4,memory_latency=40,more=1"), 120);
+  EXPECT_EQ(MhzOf("kiln_c", "memory=4"), 50);
+  EXPECT_TRUE(FindClock(kRows, "kiln_c", "memory=4")->latencies.empty());
+  EXPECT_TRUE(FindClock(kRows, "kiln_a", "width=4,memory_latency=20,more=1")->latencies.empty());
+}
+
+TEST(ClockModel, LatenciesBetweenTwoHaveTheSlowerClock) {
+  EXPECT_EQ(MhzOf("kiln_a", "width=4,memory_latency=11,more=1"), 90);
+  EXPECT_EQ(MhzOf("kiln_a", "width=4,memory_latency=39,more=1"), 90);
+  EXPECT_EQ(FindClock(kRows, "kiln_a", "width=4,memory_latency=11,more=1")->latencies,
+            (std::vector<int>{10, 20}));
+  EXPECT_EQ(FindClock(kRows, "kiln_a", "width=4,memory_latency=39,more=1")->latencies,
+            (std::vector<int>{20, 40}));
+}
+
+TEST(ClockModel, OtherMachinesHaveNone) {
+  EXPECT_EQ(MhzOf("kiln_a", "width=4,memory_latency=9,more=1"), -1);
+  EXPECT_EQ(MhzOf("kiln_a", "width=4,memory_latency=41,more=1"), -1);
+  EXPECT_EQ(MhzOf("kiln_a", "width=8,memory_latency=16,more=1"), -1);  // one row, not two
+  EXPECT_EQ(MhzOf("kiln_a", "width=2,memory_latency=10,more=1"), -1);
+  EXPECT_EQ(MhzOf("kiln_a", "width=4,memory_latency=10,more=2"), -1);
+  EXPECT_EQ(MhzOf("kiln_a", "width=4,memory_latency=10"), -1);
+  EXPECT_EQ(MhzOf("kiln_d", "width=4,memory_latency=10,more=1"), -1);
+  EXPECT_EQ(MhzOf("kiln_c", "memory=8"), -1);
+  EXPECT_EQ(MhzOf("", ""), -1);
 }
 
 // The polynomials of Stillmaker and Baas, worked out: 97.09 * 1.8^2 - 356.7 * 1.8 + 406.5 = 79.0116

@@ -94,6 +94,11 @@ TEST(Performance, ClocksAreConfirmedOrNot) {
   EXPECT_EQ(ClockLine(*PerformanceOf(report)),
             "200 MHz by the design point; synthesis of the whole machine confirms up to 250 MHz at "
             "45 nm");
+  report.machine->cost.clock.in_place = "with memory_latency 16 and 256";
+  EXPECT_THAT(
+      ClockLine(*PerformanceOf(report)),
+      HasSubstr("; synthesis of the whole machine with memory_latency 16 and 256 confirms "));
+  report.machine->cost.clock.in_place.clear();
   report.machine->clock_mhz = 251;
   EXPECT_FALSE(PerformanceOf(report)->confirmed());
   EXPECT_EQ(

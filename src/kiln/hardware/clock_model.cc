@@ -4,17 +4,16 @@
 #include <absl/strings/numbers.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <string>
 
 namespace kiln::hardware {
 namespace {
 
-// The keys of a machine without the value of `memory_latency`, and that value; -1 if the machine
-// has no such key.
+// A machine's keys. `others` lacks the value of `memory_latency`, which is -1 if there is no such
+// key.
 struct MachineKeys {
   std::string others;
-  int64_t memory_latency = -1;
+  int memory_latency = -1;
 };
 
 MachineKeys SplitKeys(std::string_view keys) {
@@ -38,16 +37,17 @@ const std::vector<MeasuredMachine>& MeasuredMachines() {
   return machines;
 }
 
-std::optional<double> MeasuredMhz(std::string_view top, std::string_view keys) {
+std::optional<MeasuredClock> FindClock(std::span<const MeasuredMachine> rows, std::string_view top,
+                                       std::string_view keys) {
   const MachineKeys wanted = SplitKeys(keys);
   // The rows with the nearest latencies that are not above and not below the wanted one.
   const MeasuredMachine *below = nullptr, *above = nullptr;
-  int64_t latency_below = 0, latency_above = 0;
-  for (const MeasuredMachine& row : MeasuredMachines()) {
+  int latency_below = 0, latency_above = 0;
+  for (const MeasuredMachine& row : rows) {
     if (top != row.top) continue;
     const MachineKeys measured = SplitKeys(row.keys);
     if (measured.others != wanted.others) continue;
-    const int64_t latency = measured.memory_latency;
+    const int latency = measured.memory_latency;
     if (latency <= wanted.memory_latency && (below == nullptr || latency > latency_below)) {
       below = &row;
       latency_below = latency;
@@ -58,7 +58,9 @@ std::optional<double> MeasuredMhz(std::string_view top, std::string_view keys) {
     }
   }
   if (below == nullptr || above == nullptr) return std::nullopt;
-  return std::min(below->mhz, above->mhz);
+  MeasuredClock clock{.mhz = std::min(below->mhz, above->mhz)};
+  if (below != above) clock.latencies = {latency_below, latency_above};
+  return clock;
 }
 
 }  // namespace kiln::hardware

@@ -1,13 +1,15 @@
 // The clocks of machines as measured by synthesis with OSU's 0.18 um cells: a table, not a fit. A
 // machine that the table lacks has no clock.
 //
-// bench/machine_grid synthesises the whole machines of the design points in accelerators/ and writes
+// bench/machine_grid synthesises the whole machines of design points in accelerators/ and writes
 // technology/osu018/machines.csv together with machine_table.inc, the same rows for the program.
 // Memories have the access times of hardware/technology.h; wires are not timed.
 #ifndef KILN_HARDWARE_CLOCK_MODEL_H_
 #define KILN_HARDWARE_CLOCK_MODEL_H_
 
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -28,10 +30,19 @@ struct MeasuredMachine {
 // Returns all rows.
 const std::vector<MeasuredMachine>& MeasuredMachines();
 
-// Returns the fastest clock of a machine in MHz at kClockNode; nullopt if it has not been measured.
-// The key `memory_latency` sets nothing but the depth of queues: where only its value has not been
-// measured, but a lower and a higher one have, the clock is that of the slower of the two nearest.
-std::optional<double> MeasuredMhz(std::string_view top, std::string_view keys);
+// What the table says of a machine.
+struct MeasuredClock {
+  double mhz = 0;  // the fastest clock at kClockNode
+  // The two values of `memory_latency` that were measured in place of the machine's; else empty.
+  std::vector<int> latencies = {};
+};
+
+// Returns the clock of a machine, or nullopt if it has not been measured. The key `memory_latency`
+// sets how many requests are in flight, by the depth of queues and the width of counters. Where
+// only its value has not been measured, but a lower and a higher one have, the machine is taken to
+// be as slow as the slower one of the two nearest.
+std::optional<MeasuredClock> FindClock(std::span<const MeasuredMachine> rows, std::string_view top,
+                                       std::string_view keys);
 
 }  // namespace kiln::hardware
 

@@ -263,6 +263,7 @@ struct Key {
   std::string_view condition = "";   // follows the type's values in documents
   std::string_view by_default = "";  // in documents; empty for the value in a default Config
   bool required = false;             // the key has no default
+  bool shapes_other_rows = false;    // RTL parameters of other rows follow from the key
   std::string_view original = "";    // the key of another project's configuration
   // Has no default value, because g++ 12 fails with an internal error at one.
   std::vector<KeyParameter<Config>> rtl;
@@ -313,11 +314,15 @@ class KeyTable {
 
   // Returns the keys that determine parameters of the RTL with their values, without spaces:
   // "columns=4,reach=2". Two design points of a family with the same text have the same machine.
+  // Keys without a parameter of their own are left out where they have their default.
   std::string HardwareKeys(const Config& config) const {
+    const Config defaults = {};
     std::vector<std::string> pairs;
     for (const Key<Config>& key : keys_) {
-      if (key.rtl.empty()) continue;
       std::string value = key.type.print(config);
+      const bool listed =
+          !key.rtl.empty() || (key.shapes_other_rows && value != key.type.print(defaults));
+      if (!listed) continue;
       std::erase_if(value, [](char c) { return c == ' ' || c == '\n'; });
       pairs.push_back(fmt::format("{}={}", key.name, value));
     }

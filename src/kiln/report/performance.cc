@@ -27,7 +27,9 @@ int64_t EstimatedCycles(const std::vector<KernelInfo>& kernels) {
 
 void AddClock(const MachineClock& clock, Performance* performance) {
   performance->unknown = clock.unknown();
-  if (clock.known()) performance->modelled_mhz = clock.mhz;
+  if (!clock.known()) return;
+  performance->modelled_mhz = clock.mhz;
+  performance->in_place = clock.in_place;
 }
 
 // Returns " at 500 MHz"; empty if the clock is not known.
@@ -132,11 +134,11 @@ std::string ClockLine(const Performance& p) {
   }
   const std::string modelled =
       fmt::format("{} MHz at {} nm", ThreeDigits(*p.modelled_mhz), p.node_nm);
-  if (p.confirmed()) {
-    return fmt::format("{}; synthesis of the whole machine confirms up to {}", asked, modelled);
-  }
-  return fmt::format("{}{}synthesis of the whole machine reaches {}", asked,
-                     p.clock_mhz > 0 ? ", NOT CONFIRMED: " : "; ", modelled);
+  const std::string synthesis =
+      fmt::format("synthesis of the whole machine{}{}", p.in_place.empty() ? "" : " ", p.in_place);
+  if (p.confirmed()) return fmt::format("{}; {} confirms up to {}", asked, synthesis, modelled);
+  return fmt::format("{}{}{} reaches {}", asked, p.clock_mhz > 0 ? ", NOT CONFIRMED: " : "; ",
+                     synthesis, modelled);
 }
 
 std::string SpeedLine(const Performance& p) {

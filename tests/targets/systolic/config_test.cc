@@ -1,10 +1,16 @@
 #include "kiln/targets/systolic/config/config.h"
 
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kiln/support/file.h"
+#include "kiln/support/resources.h"
 #include "kiln/targets/systolic/accelerator.h"
+#include "kiln/targets/systolic/config/keys.h"
 #include "kiln/targets/systolic/config/user_unit.h"
 
 namespace kiln::systolic {
@@ -28,6 +34,40 @@ TEST(SystolicConfig, AbsentKeysKeepTheirDefaults) {
   EXPECT_EQ(config->lanes(), 4);
   EXPECT_EQ(config->input_buffer_words, Config().input_buffer_words);
   EXPECT_EQ(config->input_format.name, "int8");
+}
+
+// The text identifies a machine that was synthesised: another machine must have another text. Names
+// and clocks make no difference.
+TEST(SystolicConfig, HardwareKeysTellMachinesApart) {
+  std::vector<std::string> yamls;
+  for (const std::filesystem::path& file : ListResources("accelerators")) {
+    const StatusOr<std::string> text = ReadFile(file);
+    ASSERT_TRUE(text.ok()) << text.status();
+    if (text->find("family: systolic") != std::string::npos) yamls.push_back(*text);
+  }
+  const std::string floats = std::string(kSmall) +
+                             "input_format: posit8_1\nweight_format: posit8_1\n"
+                             "psum_format: bf16\naccumulation_format: bf16\n";
+  yamls.insert(yamls.end(), {kSmall, floats, floats + "quire: true\n", floats + "quire: false\n",
+                             std::string(kSmall) + "vector_divide_stages: [1]\n",
+                             std::string(kSmall) + "depthwise_multipliers: 0\n"});
+  std::vector<Config> configs;
+  for (const std::string& yaml : yamls) {
+    const auto config = ParseConfig(yaml, "point.yaml");
+    ASSERT_TRUE(config.ok()) << config.status();
+    configs.push_back(*config);
+  }
+  ASSERT_GE(configs.size(), 24U);
+  for (const Config& a : configs) {
+    Config other = a;
+    other.name = "other";
+    other.clock_mhz = 1;
+    EXPECT_EQ(Keys().HardwareKeys(other), Keys().HardwareKeys(a));
+    for (const Config& b : configs) {
+      const bool same = Keys().RtlParameters(a) == Keys().RtlParameters(b);
+      EXPECT_EQ(Keys().HardwareKeys(a) == Keys().HardwareKeys(b), same) << a.name << " " << b.name;
+    }
+  }
 }
 
 // Emitted designs hold it in comments of one line.

@@ -1,5 +1,5 @@
-// The modelled clock of a design point: what synthesis of the whole machine with OSU's 0.18 um cells
-// found (hardware/clock_model.h), scaled to a node.
+// The modelled clock of a design point: what synthesis of the whole machine with OSU's 0.18 um
+// cells found (hardware/clock_model.h), scaled to a node.
 #ifndef KILN_TARGETS_INTERFACE_CLOCK_H_
 #define KILN_TARGETS_INTERFACE_CLOCK_H_
 
@@ -19,6 +19,9 @@ struct MachineClock {
   std::string no_model = "no clock model";  // why there is none
   double mhz = -1;                          // the fastest clock; negative: not known
   std::string source = {};                  // where it comes from
+  // Names what was synthesised in place of the machine: "with memory_latency 16 and 256". Empty if
+  // the machine itself was.
+  std::string in_place = {};
 
   bool known() const { return mhz > 0; }
   // Returns why the clock is unknown; empty if it is known.

@@ -16,8 +16,8 @@ std::string StageName(std::string_view layer) {
   const std::vector<std::string> parts = absl::StrSplit(first, '/', absl::SkipEmpty());
   std::string name;
   for (size_t i = 0; i < parts.size(); ++i) {
-    const bool repeated = i + 1 < parts.size() && (parts[i + 1] == parts[i] ||
-                                                   parts[i + 1].starts_with(parts[i] + "."));
+    const bool repeated = i + 1 < parts.size() &&
+                          (parts[i + 1] == parts[i] || parts[i + 1].starts_with(parts[i] + "."));
     if (!repeated) name += (name.empty() ? "" : "_") + parts[i];
   }
   return hardware::PlainName(name.empty() ? "layer" : name);

@@ -189,6 +189,7 @@ const KeyTable<Config>& Keys() {
            .help = "the accumulation buffer, in which row tiles are added"},
           {.name = "quire",
            .type = Boolean(&Config::quire),
+           .shapes_other_rows = true,
            .rtl = {},
            .help = "exact sums, in a quire in place of `psum_format`"},
           {.name = "vector_format",
