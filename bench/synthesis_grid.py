@@ -12,14 +12,13 @@ def read_rows(path):
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
-def synthesise(args, module, parameters, *options):
-    """Runs one `kiln synth --module`; returns its JSON, or None and the reason.
+def synthesise(args, *arguments):
+    """Runs one `kiln synth` of what the arguments name; returns its JSON, or None and the reason.
 
     args has the program `kiln`, the folder `work` of scripts and netlists, and the seconds
-    `timeout`; parameters is text, NAME=VALUE,....
+    `timeout`, None for no limit.
     """
-    command = [args.kiln, "synth", "--module", module, "--parameters", parameters, "--json", "-",
-               "--keep", args.work, *options]
+    command = [args.kiln, "synth", *arguments, "--json", "-", "--keep", str(args.work)]
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         output, errors = run.communicate(timeout=args.timeout)

@@ -15,11 +15,11 @@
 namespace kiln {
 namespace {
 
-// Design points without a clock model: FPGAs, and one of which no machine is built.
+// FPGAs and a grid for mapping alone, for which Kiln has no clock model.
 const std::set<std::string> kNoClockModel = {"cgra-grid-4x4",    "dataflow-pynq",
                                              "dataflow-small",   "dataflow-u250",
                                              "dataflow-ultra96", "dataflow-zcu104"};
-// Design points whose whole machine has not been synthesised.
+// Design points that bench/machine_grid has yet to measure.
 const std::set<std::string> kNotSynthesised = {
     "binary-176",
     "binary-large",

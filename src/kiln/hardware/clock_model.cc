@@ -4,13 +4,15 @@
 #include <absl/strings/numbers.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <string>
 
 namespace kiln::hardware {
 namespace {
 
-// A machine's keys. `others` lacks the value of `memory_latency`, which is -1 if there is no such
-// key.
+// Holds a machine's keys, in `others` without the value of `memory_latency`. That value is -1 where
+// the key is absent.
 struct MachineKeys {
   std::string others;
   int memory_latency = -1;
@@ -40,27 +42,19 @@ const std::vector<MeasuredMachine>& MeasuredMachines() {
 std::optional<MeasuredClock> FindClock(std::span<const MeasuredMachine> rows, std::string_view top,
                                        std::string_view keys) {
   const MachineKeys wanted = SplitKeys(keys);
-  // The rows with the nearest latencies that are not above and not below the wanted one.
-  const MeasuredMachine *below = nullptr, *above = nullptr;
-  int latency_below = 0, latency_above = 0;
+  std::map<int, double> clocks;  // of the machines with the same other keys, by memory_latency
   for (const MeasuredMachine& row : rows) {
     if (top != row.top) continue;
     const MachineKeys measured = SplitKeys(row.keys);
-    if (measured.others != wanted.others) continue;
-    const int latency = measured.memory_latency;
-    if (latency <= wanted.memory_latency && (below == nullptr || latency > latency_below)) {
-      below = &row;
-      latency_below = latency;
-    }
-    if (latency >= wanted.memory_latency && (above == nullptr || latency < latency_above)) {
-      above = &row;
-      latency_above = latency;
-    }
+    if (measured.others == wanted.others) clocks[measured.memory_latency] = row.mhz;
   }
-  if (below == nullptr || above == nullptr) return std::nullopt;
-  MeasuredClock clock{.mhz = std::min(below->mhz, above->mhz)};
-  if (below != above) clock.latencies = {latency_below, latency_above};
-  return clock;
+  const auto above = clocks.lower_bound(wanted.memory_latency);
+  if (above == clocks.end()) return std::nullopt;
+  if (above->first == wanted.memory_latency) return MeasuredClock{.mhz = above->second};
+  if (above == clocks.begin()) return std::nullopt;
+  const auto below = std::prev(above);
+  return MeasuredClock{.mhz = std::min(below->second, above->second),
+                       .latencies = {below->first, above->first}};
 }
 
 }  // namespace kiln::hardware

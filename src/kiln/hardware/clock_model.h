@@ -37,10 +37,10 @@ struct MeasuredClock {
   std::vector<int> latencies = {};
 };
 
-// Returns the clock of a machine, or nullopt if it has not been measured. The key `memory_latency`
-// sets how many requests are in flight, by the depth of queues and the width of counters. Where
-// only its value has not been measured, but a lower and a higher one have, the machine is taken to
-// be as slow as the slower one of the two nearest.
+// Returns the clock of a machine, or nullopt if `rows` do not tell it. The key `memory_latency`
+// sets how many requests are in flight, by the depth of queues and the width of counters. Between
+// rows that differ from it in this key alone, a machine is taken to be as slow as the slower one of
+// the two nearest.
 std::optional<MeasuredClock> FindClock(std::span<const MeasuredMachine> rows, std::string_view top,
                                        std::string_view keys);
 

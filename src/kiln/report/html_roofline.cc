@@ -78,8 +78,8 @@ std::string PortNames(const std::vector<std::string>& names) {
   return fmt::format("{} and {} more", Shorten(names[0], 28), names.size() - 1);
 }
 
-// The line of a bandwidth in bytes a cycle, from the picture's edges up to the peak. The label is
-// `shift` SVG units away from the line's begin, so that labels of near lines stand side by side.
+// Draws the line of a bandwidth in bytes a cycle, from the picture's edges up to the peak. The
+// label begins `shift` SVG units after the line.
 std::string Slope(const Axis& x, const Axis& y, double bandwidth, double peak,
                   const std::string& names, double shift) {
   const double from = std::max(x.least(), y.least() / bandwidth);
@@ -125,7 +125,6 @@ WholeNetwork NetworkOf(const RunReport& report, const std::vector<KernelLoad>& l
     if (port.shared && port.both) network.memory = &port;
   }
   for (const KernelLoad& load : loads) {
-    // A kernel that runs wholly beside others has no cycles of its own.
     if (report.kernels[static_cast<size_t>(load.kernel)].on_host()) continue;
     network.operations += load.operations;
     network.bytes += static_cast<double>(load.bytes_read + load.bytes_written);
@@ -141,6 +140,12 @@ std::string Roofline(const RunReport& report, const std::vector<KernelLoad>& loa
   std::vector<const KernelLoad*> shown;
   std::vector<double> intensities, rates;
   std::map<double, std::vector<std::string>> roofs;  // ports by their bandwidth
+  const auto roof = [&roofs](const MemoryPort& port) {
+    std::vector<std::string>& names = roofs[port.bytes_per_cycle];
+    if (std::ranges::find(names, port.name) == names.end()) names.push_back(port.name);
+  };
+  const WholeNetwork network = NetworkOf(report, loads);
+  if (network.known()) roof(*network.memory);
   double longest = 0;
   for (const KernelLoad& load : loads) {
     if (load.operations <= 0 || load.port < 0 || load.cycles <= 0) continue;
@@ -148,16 +153,10 @@ std::string Roofline(const RunReport& report, const std::vector<KernelLoad>& loa
     intensities.push_back(load.intensity());
     rates.push_back(load.operations_per_cycle());
     longest = std::max(longest, load.cycles);
-    const MemoryPort& port = report.traffic->ports[static_cast<size_t>(load.port)];
-    std::vector<std::string>& names = roofs[port.bytes_per_cycle];
-    if (std::ranges::find(names, port.name) == names.end()) names.push_back(port.name);
+    roof(report.traffic->ports[static_cast<size_t>(load.port)]);
   }
   if (shown.empty()) return "";
-  const WholeNetwork network = NetworkOf(report, loads);
   if (network.known()) {
-    std::vector<std::string>& names = roofs[network.memory->bytes_per_cycle];
-    if (std::ranges::find(names, network.memory->name) == names.end())
-      names.insert(names.begin(), network.memory->name);
     intensities.push_back(network.intensity());
     rates.push_back(network.operations_per_cycle());
   }
@@ -180,9 +179,12 @@ std::string Roofline(const RunReport& report, const std::vector<KernelLoad>& loa
                        R"(peak: {} operations a cycle</text>)",
                        kRight - 4, y.At(peak) - 16, Thousands(std::llround(peak)));
   }
-  int label = 0;
-  for (const auto& [bandwidth, names] : roofs)
-    out += Slope(x, y, bandwidth, peak, PortNames(names), 8 + 170 * (label++ % 4));
+  // Labels of near lines stand side by side.
+  double shift = 8;
+  for (const auto& [bandwidth, names] : roofs) {
+    out += Slope(x, y, bandwidth, peak, PortNames(names), shift);
+    shift = shift > 500 ? 8 : shift + 170;
+  }
   // Areas of the circles grow with the kernels' cycles.
   for (const KernelLoad* load : shown) {
     const KernelInfo& kernel = report.kernels[static_cast<size_t>(load->kernel)];

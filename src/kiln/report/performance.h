@@ -35,7 +35,7 @@ struct Performance {
   int node_nm = 0;
   std::optional<double> modelled_mhz;  // the fastest clock by the model
   std::string in_place;                // MachineClock::in_place
-  std::string unknown;                 // why there is no modelled clock
+  std::string unknown;                 // MachineClock::unknown()
   // Returns whether the model confirms clock_mhz.
   bool confirmed() const { return clock_mhz > 0 && modelled_mhz.value_or(0) >= clock_mhz; }
 };

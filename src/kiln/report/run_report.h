@@ -206,7 +206,7 @@ std::string ToText(const RunReport& report, int top = 12);
 
 // The version of the schema of a report's JSON, its key "kiln_report". In version 1, times were at
 // the design point's clock even where the model refuted it; in version 2, the modelled clock could
-// be that of units which were synthesised alone.
+// come from units that were timed alone.
 inline constexpr int kReportVersion = 3;
 // Formats the report as JSON. Keys are stable between versions.
 std::string ToJson(const RunReport& report);

@@ -84,9 +84,9 @@ Status SyntaxError(std::string_view text, std::string_view source, const Json::p
                  fmt::format("is no JSON: {}", fault), remedy);
 }
 
-// Builds a value from the events of the library's parser. (Json::parse with a callback, which could
-// find keys that stand twice, too, looks through all elements of a list whenever one of them ends:
-// 200,000 objects take minutes.)
+// Builds a value from the events of the library's parser, and finds repeated keys. Json::parse with
+// a callback could do so, too, but scans a whole list after each of its objects: 200,000 of them
+// take minutes.
 class JsonBuilder final : public nlohmann::json_sax<Json> {
  public:
   // Returns the value, which is whole if the parser has found no fault.

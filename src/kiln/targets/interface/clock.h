@@ -15,8 +15,8 @@ struct MachineIdentity {
 
 // The clock of a machine.
 struct MachineClock {
-  MachineIdentity machine;                  // `top` is empty if there is no clock model
-  std::string no_model = "no clock model";  // why there is none
+  MachineIdentity machine;                  // without a clock model, `top` is empty
+  std::string no_model = "no clock model";  // the reason for an empty `top`
   double mhz = -1;                          // the fastest clock; negative: not known
   std::string source = {};                  // where it comes from
   // Names what was synthesised in place of the machine: "with memory_latency 16 and 256". Empty if

@@ -320,10 +320,11 @@ StatusOr<Operand> Lowering::Requantised(const Group& group, Operand operand,
   KILN_RETURN_IF_ERROR(SetAffine(factors, -factor * static_cast<double>(operand.codes.zero), codes,
                                  -kInfinity, kInfinity, &stage));
   PendingLayer pending;
-  pending.layer.info.name = KernelName(group.nodes) + "_requantise";
+  const std::string kernel = KernelName(group.nodes);
+  pending.layer.info.name = kernel + "_requantise";
   pending.layer.info.unit = "affine";
   pending.layer.info.operation = "requantise";
-  stage.name = StageName(KernelName(group.nodes)) + "_requantise";
+  stage.name = StageName(kernel) + "_requantise";
   pending.layer.stage = std::move(stage);
   pending.map = operand.map;
   pending.type = TypeOf(codes);

@@ -192,10 +192,11 @@ StatusOr<Operand> Lowering::WithPadding(const Group& group, Operand operand, Win
   w->pad_top = w->pad_left = 0;
   // A layer without nodes of its own.
   PendingLayer pending;
-  pending.layer.info.name = KernelName(group.nodes) + "_pad";
+  const std::string kernel = KernelName(group.nodes);
+  pending.layer.info.name = kernel + "_pad";
   pending.layer.info.unit = "pad";
   pending.layer.info.operation = "pad";
-  pad.name = StageName(KernelName(group.nodes)) + "_pad";
+  pad.name = StageName(kernel) + "_pad";
   pending.layer.stage = std::move(pad);
   pending.map = padded;
   pending.type = TypeOf(operand.codes);

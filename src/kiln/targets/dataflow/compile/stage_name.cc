@@ -3,7 +3,6 @@
 
 #include <absl/strings/str_split.h>
 
-#include <algorithm>
 #include <vector>
 
 #include "kiln/hardware/tool_names.h"
