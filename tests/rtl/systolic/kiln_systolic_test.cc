@@ -10,8 +10,8 @@
 #include "Vsystolic_4x4.h"
 #include "Vsystolic_4x8.h"
 #include "Vsystolic_bf16.h"
-#include "Vsystolic_blocks_4x4.h"
-#include "Vsystolic_blocks_4x8.h"
+#include "Vsystolic_blocks_2x2.h"
+#include "Vsystolic_blocks_2x4.h"
 #include "Vsystolic_precisions.h"
 #include "Vsystolic_shared_bus.h"
 #include "kiln/ir/text.h"
@@ -110,8 +110,8 @@ TEST(SystolicMachine, BitsAndCyclesOfAnotherDesignPoint) {
   RunRandomPrograms<Vsystolic_4x8>(Wide(), Ideal(Wide()), true, 1000, 100);
 }
 TEST(SystolicMachine, BitsAndCyclesWithBlockScales) {
-  RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), Ideal(Blocks()), true, 4000, 60);
-  RunRandomPrograms<Vsystolic_blocks_4x8>(NarrowBlocks(), Ideal(NarrowBlocks()), true, 5000, 40);
+  RunRandomPrograms<Vsystolic_blocks_2x2>(Blocks(), Ideal(Blocks()), true, 4000, 60);
+  RunRandomPrograms<Vsystolic_blocks_2x4>(NarrowBlocks(), Ideal(NarrowBlocks()), true, 5000, 40);
 }
 TEST(SystolicMachine, BitsAndCyclesInBf16) {
   RunRandomPrograms<Vsystolic_bf16>(Bf16(), Ideal(Bf16()), true, 8000, 120);
@@ -124,9 +124,9 @@ TEST(SystolicMachine, BitsAndCyclesInSeveralPrecisions) {
       Precisions(), AxiTiming(Ideal(Precisions())).StallAll(0.4), false, 11000, 40);
 }
 TEST(SystolicMachine, BitsWithBlockScalesStayUnderStalls) {
-  RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), AxiTiming(Ideal(Blocks())).StallAll(0.4), false,
+  RunRandomPrograms<Vsystolic_blocks_2x2>(Blocks(), AxiTiming(Ideal(Blocks())).StallAll(0.4), false,
                                           6000, 40);
-  RunRandomPrograms<Vsystolic_blocks_4x8>(
+  RunRandomPrograms<Vsystolic_blocks_2x4>(
       NarrowBlocks(), AxiTiming(Ideal(NarrowBlocks())).StallAll(0.3), false, 7000, 30);
 }
 TEST(SystolicMachine, BitsStayUnderStalls) {
@@ -174,14 +174,14 @@ TEST(SystolicMachine, BitsAndCyclesOnASharedBusBehindDrams) {
 // a word.
 TEST(SystolicMachine, BitsAndCyclesWithBlockScalesBehindDrams) {
   const DramTimings drams;
-  RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), drams.near, true, 4200, 6);
-  RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), drams.slow, true, 4300, 2);
-  RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), drams.fast, true, 4400, 6);
-  RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), drams.far, true, 4500, 6);
-  RunRandomPrograms<Vsystolic_blocks_4x8>(NarrowBlocks(), drams.near, true, 5100, 6);
-  RunRandomPrograms<Vsystolic_blocks_4x8>(NarrowBlocks(), drams.slow, true, 5200, 2);
-  RunRandomPrograms<Vsystolic_blocks_4x8>(NarrowBlocks(), drams.fast, true, 5300, 6);
-  RunRandomPrograms<Vsystolic_blocks_4x8>(NarrowBlocks(), drams.far, true, 5400, 6);
+  RunRandomPrograms<Vsystolic_blocks_2x2>(Blocks(), drams.near, true, 4200, 6);
+  RunRandomPrograms<Vsystolic_blocks_2x2>(Blocks(), drams.slow, true, 4300, 2);
+  RunRandomPrograms<Vsystolic_blocks_2x2>(Blocks(), drams.fast, true, 4400, 6);
+  RunRandomPrograms<Vsystolic_blocks_2x2>(Blocks(), drams.far, true, 4500, 6);
+  RunRandomPrograms<Vsystolic_blocks_2x4>(NarrowBlocks(), drams.near, true, 5100, 6);
+  RunRandomPrograms<Vsystolic_blocks_2x4>(NarrowBlocks(), drams.slow, true, 5200, 2);
+  RunRandomPrograms<Vsystolic_blocks_2x4>(NarrowBlocks(), drams.fast, true, 5300, 6);
+  RunRandomPrograms<Vsystolic_blocks_2x4>(NarrowBlocks(), drams.far, true, 5400, 6);
 }
 
 // All ports on one bus, in turn.

@@ -107,9 +107,10 @@ inline Config SharedBus() {
 // Block scales, each of two column tiles; an fp32 vector unit after float sums.
 inline Config Blocks() {
   Config c = Square();
+  c.array_rows = c.array_columns = 2;
   SetFunctions(0b0100, 0b0010, &c);
   c.input_format = c.weight_format = *FindFormat("fixed8_6");
-  c.block_size = 8;
+  c.block_size = 4;
   systolic::SetDefaultSums(&c);
   c.weight_port_bytes = c.output_port_bytes = 8;
   return c;
@@ -118,9 +119,11 @@ inline Config Blocks() {
 // not powers of two; and a quire, which ends with its row tile in all instructions.
 inline Config NarrowBlocks() {
   Config c = Wide();
+  c.array_rows = 2;
+  c.array_columns = 4;
   c.input_format = *FindFormat("e5m2");
   c.weight_format = *FindFormat("e4m3");
-  c.block_size = 4;
+  c.block_size = 2;
   c.scale_format = *FindFormat("ue5m3");
   systolic::SetDefaultSums(&c);
   c.quire = true;
@@ -131,7 +134,7 @@ inline Config NarrowBlocks() {
 // stages; the program arrives through a port of half a word.
 inline Config Bf16() {
   Config c = Square();
-  c.array_rows = 2;
+  c.array_rows = c.array_columns = 2;
   c.vector_stages = 3;
   SetFunctions(0b101, 0b010, &c);
   c.operand_port_bytes = c.instruction_bytes_per_cycle = 8;
@@ -149,7 +152,7 @@ inline Config Bf16() {
 // An array with three precisions.
 inline Config Precisions() {
   Config c = Square();
-  c.array_rows = 2;
+  c.array_rows = c.array_columns = 2;
   c.vector_stages = 2;
   SetFunctions(0b01, 0b10, &c);
   c.depthwise_multipliers = 2;
