@@ -16,6 +16,7 @@
 #include "kiln/passes/pass.h"
 #include "kiln/quantise/recipe_keys.h"
 #include "kiln/report/text.h"
+#include "kiln/support/check.h"
 #include "kiln/support/json_text.h"
 #include "kiln/support/resources.h"
 #include "kiln/targets/registry.h"
@@ -81,7 +82,21 @@ std::string SpecialsOf(const Format& format) {
   return format.specials == Specials::kIeee ? "infinity, NaN" : "NaN";
 }
 
-// Lists the named formats with their ranges, followed by the rules for other names.
+// Lists the types with block scales that recipes name like a format.
+std::string MicroscalingTable() {
+  Table table;
+  table.Column("with block scales").Column("elements").Right("in a block").Column("scales");
+  for (const std::string_view name : MicroscalingTypes()) {
+    const StatusOr<QuantType> type = FindQuantType(name);
+    KILN_CHECK(type.ok());
+    table.Row({std::string(name), type->format.name, fmt::format("{}", type->block_size),
+               type->scale_format.name});
+  }
+  return table.ToString();
+}
+
+// Lists the named formats with their ranges, followed by the rules for other names and by the types
+// with block scales.
 std::string Formats() {
   Table table;
   table.Column("format")
@@ -103,7 +118,8 @@ std::string Formats() {
          ".yaml;\n"
          "after a dot: nearest_even, nearest_away, toward_zero, down, stochastic; saturate, wrap, "
          "infinity; "
-         "finite, nan_only, fnuz; flush\n";
+         "finite, nan_only, fnuz; flush\n\n" +
+         MicroscalingTable();
 }
 
 // Lists the vector unit's approximate functions and the bounds of their errors.

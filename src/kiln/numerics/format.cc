@@ -324,11 +324,23 @@ StatusOr<Scheme> FindScheme(std::string_view name) {
                  "one of: none, per_tensor, per_channel, per_block");
 }
 
+namespace {
+
+// The concrete MX-compliant formats: their names, and the formats of their elements.
+constexpr std::pair<std::string_view, std::string_view> kMicroscaling[] = {
+    {"mxint8", "fixed8_6"}, {"mxfp8_e4m3", "e4m3"}, {"mxfp8_e5m2", "e5m2"},
+    {"mxfp6_e3m2", "e3m2"}, {"mxfp6_e2m3", "e2m3"}, {"mxfp4", "e2m1"}};
+
+}  // namespace
+
+std::vector<std::string_view> MicroscalingTypes() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, element] : kMicroscaling) names.push_back(name);
+  return names;
+}
+
 StatusOr<QuantType> FindQuantType(std::string_view name) {
   constexpr int kMxBlock = 32;  // OCP Microscaling Formats (MX) 1.0, table 1
-  constexpr std::pair<std::string_view, std::string_view> kMicroscaling[] = {
-      {"mxint8", "fixed8_6"}, {"mxfp8_e4m3", "e4m3"}, {"mxfp8_e5m2", "e5m2"},
-      {"mxfp6_e3m2", "e3m2"}, {"mxfp6_e2m3", "e2m3"}, {"mxfp4", "e2m1"}};
   for (const auto& [microscaling, element] : kMicroscaling) {
     if (name != microscaling) continue;
     QuantType type{.format = *FindFormat(element), .scheme = Scheme::kPerBlock};

@@ -158,9 +158,13 @@ struct QuantType {
   friend bool operator==(const QuantType&, const QuantType&) = default;
 };
 
-// Returns the type with a given name: an OCP Microscaling name (mxint8, mxfp8_e4m3, mxfp8_e5m2,
-// mxfp6_e3m2, mxfp6_e2m3, mxfp4: blocks of 32, e8m0 scales), or a format name, which means that
-// format under per_tensor (integers without fraction bits) or none. Errors: those of FindFormat.
+// Returns the names of the concrete MX-compliant formats (OCP Microscaling Formats (MX) 1.0, table
+// 1): mxint8, mxfp8_e4m3, mxfp8_e5m2, mxfp6_e3m2, mxfp6_e2m3, mxfp4.
+std::vector<std::string_view> MicroscalingTypes();
+
+// Returns the type with a given name: one of MicroscalingTypes (blocks of 32, e8m0 scales), or a
+// format name, which means that format under per_tensor (integers without fraction bits) or none.
+// Errors: those of FindFormat.
 StatusOr<QuantType> FindQuantType(std::string_view name);
 
 }  // namespace kiln

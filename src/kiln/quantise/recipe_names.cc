@@ -71,10 +71,9 @@ Recipe RecipeWithScales(const QuantType& activations, const QuantType& weights) 
 
 std::string NameOfType(const QuantType& type) {
   if (type.scheme != Scheme::kPerBlock) return type.format.name;
-  for (const char* name :
-       {"mxint8", "mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2", "mxfp6_e2m3", "mxfp4"}) {
+  for (const std::string_view name : MicroscalingTypes()) {
     const StatusOr<QuantType> standard = FindQuantType(name);
-    if (standard.ok() && *standard == type) return name;
+    if (standard.ok() && *standard == type) return std::string(name);
   }
   return "";
 }

@@ -202,7 +202,7 @@ void ExpectVariety(const std::map<uint32_t, int>& outcomes) {
 }
 
 TEST(SystolicFuzz, MalformedProgramsStop) {
-  ExpectVariety(Fuzz<Vsystolic_4x4>(Square(), Ideal(Square()), true, 1, 60));
+  ExpectVariety(Fuzz<Vsystolic_4x4>(Square(), Ideal(Square()), true, 1, 90));
 }
 TEST(SystolicFuzz, MalformedProgramsStopOnAnotherDesignPoint) {
   ExpectVariety(Fuzz<Vsystolic_4x8>(Wide(), Ideal(Wide()), true, 5000, 50));
