@@ -185,6 +185,26 @@ TEST_F(CgraCommands, SimulatesWhatItMaps) {
   EXPECT_EQ(from.code, kExitOk) << from.err;
   EXPECT_THAT(from.out, HasSubstr("from " + mapping));
   EXPECT_THAT(from.out, HasSubstr("64 with 16 lanes"));
+  // Nothing is searched beside it.
+  for (const std::vector<std::string>& search : {std::vector<std::string>{"--mapper", "greedy"},
+                                                 {"--ii", "2"},
+                                                 {"--seconds", "1"},
+                                                 {"--steps", "9"},
+                                                 {"--no-fuse"},
+                                                 {"--policy", "p.bin"}}) {
+    std::vector<std::string> call = {"cgra",  "simulate",  fir,    "--on",
+                                     "se-16", "--mapping", mapping};
+    call.insert(call.end(), search.begin(), search.end());
+    const Outcome outcome = Call(call);
+    EXPECT_EQ(outcome.code, kExitError);
+    EXPECT_THAT(outcome.err, HasSubstr(search[0] + ": with --mapping nothing is searched"));
+  }
+
+  // Without a mapping it says what `kiln cgra map` says.
+  const Outcome none = Call({"cgra", "simulate", "fft-4", "--on", "se-64", "--steps", "1"});
+  EXPECT_EQ(none.code, kExitError);
+  EXPECT_THAT(none.err, HasSubstr("which proves nothing"));
+  EXPECT_EQ(none.err, Call({"cgra", "map", "fft-4", "--on", "se-64", "--steps", "1"}).err);
 }
 
 TEST_F(CgraCommands, SimulationSaysWhatIsWrongWithItsInputs) {
@@ -196,6 +216,7 @@ TEST_F(CgraCommands, SimulationSaysWhatIsWrongWithItsInputs) {
     EXPECT_EQ(outcome.code, kExitError) << text;
     return outcome.err;
   };
+  EXPECT_THAT(error("[1]"), HasSubstr(R"(is no JSON object; an object: {"key": value})"));
   EXPECT_THAT(error(R"({"x": [1]})"), HasSubstr("key 'y'"));
   EXPECT_THAT(error(R"({"x": [1], "y": [1], "q": [1]})"),
               HasSubstr("key 'q': the graph has no such input; its inputs: x, y"));

@@ -183,7 +183,7 @@ StatusOr<Json> ReadJson(const std::filesystem::path& file) {
   KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, budgets::kJsonBytes));
   KILN_ASSIGN_OR_RETURN(Json json, ParseJson(text, file.string()));
   if (!json.is_object())
-    return ErrorAt(file.string(), "", "is no JSON object", "a program or runtime vector");
+    return ErrorAt(file.string(), "", "is no JSON object", "an object: {\"key\": value}");
   return json;
 }
 

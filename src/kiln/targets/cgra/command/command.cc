@@ -43,34 +43,6 @@ using cgra::Config;
 using cgra::MapOptions;
 using cgra::MapResult;
 
-// Says that a search has no mapping, and for which mappings that is proved.
-Status NoMapping(const ComputationGraph& graph, const Config& config, const std::string& mapper,
-                 const MapOptions& options, const MapResult& result) {
-  const std::string place = fmt::format("graph '{}'", Shorten(CleanUtf8(graph.name), 60));
-  if (result.impossible) {
-    const int asked = options.initiation_interval;
-    const std::string at =
-        asked > 0 ? fmt::format(" at an interval of {}", Counted(asked, "cycle")) : "";
-    const std::string among =
-        result.space == cgra::kAllMappings ? "" : fmt::format(" among {}", result.space);
-    return ErrorAt(
-        graph.source, place,
-        fmt::format("has no mapping on {}{}{}: {}", config.name, at, among, result.interval_why),
-        fmt::format("{}a larger machine, or one with fewer rules (kiln list keys cgra)",
-                    asked > 0 ? "a longer --ii, " : ""));
-  }
-  std::string known = "which proves nothing";
-  if (!result.none_without_passes.empty()) {
-    known = fmt::format("and without additional pass-throughs there is none: {}",
-                        result.none_without_passes);
-  }
-  return ErrorAt(
-      graph.source, place,
-      fmt::format("the mapper {} finds no mapping on {}, {}", mapper, config.name, known),
-      mapper == "exact" ? "more --steps or --seconds"
-                        : "more --steps or --seconds, or --mapper exact");
-}
-
 // `kiln cgra map`.
 class MapCommand {
  public:

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kiln/support/status.h"
 #include "kiln/targets/cgra/config/config.h"
 #include "kiln/targets/cgra/graph/graph.h"
 #include "kiln/targets/cgra/map/mapper.h"
@@ -28,6 +29,12 @@ std::string MapText(const cgra::ComputationGraph& graph, const cgra::Config& con
                     const MapperRun& run);
 nlohmann::ordered_json MapJson(const cgra::ComputationGraph& graph, const cgra::Config& config,
                                const MapperRun& run);
+
+// Returns the error of a search that has no mapping. It says for which mappings that is proved, or
+// that nothing is.
+Status NoMapping(const cgra::ComputationGraph& graph, const cgra::Config& config,
+                 const std::string& mapper, const cgra::MapOptions& options,
+                 const cgra::MapResult& result);
 
 // All runs of mappers on one graph.
 struct Comparison {

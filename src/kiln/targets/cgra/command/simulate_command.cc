@@ -20,6 +20,7 @@
 #include "kiln/support/json_text.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/cgra/check/check.h"
+#include "kiln/targets/cgra/command/map_report.h"
 #include "kiln/targets/cgra/command/mappers.h"
 #include "kiln/targets/cgra/command/read_graph.h"
 #include "kiln/targets/cgra/graph/graph_file.h"
@@ -192,6 +193,7 @@ Status CompareWithGraph(const ComputationGraph& graph, const FlowResult& result,
 }  // namespace
 
 void SimulateCommand::Declare(CLI::App& app) {
+  app_ = &app;
   app.add_option("graph", graph_, kGraphHelp)->required();
   app.add_option("--on", accelerator_, kMachineHelp)->required()->type_name("MACHINE");
   app.add_option("--mapping", mapping_,
@@ -228,9 +230,7 @@ StatusOr<Mapping> SimulateCommand::FindMapping(const ComputationGraph& graph,
   KILN_ASSIGN_OR_RETURN(const auto mapper, cgra::MakeMapper(mapper_, search_.policy()));
   KILN_ASSIGN_OR_RETURN(cgra::MapResult found, mapper->Map(graph, config, search_.Options()));
   if (found.mapping) return *std::move(found.mapping);
-  return ErrorAt(graph.source, fmt::format("graph '{}'", Shorten(CleanUtf8(graph.name), 60)),
-                 fmt::format("the mapper {} finds no mapping on {}", mapper_, config.name),
-                 "kiln cgra map says more");
+  return NoMapping(graph, config, mapper_, search_.Options(), found);
 }
 
 StatusOr<SimulateCommand::Inputs> SimulateCommand::FindInputs(const ComputationGraph& graph,
@@ -295,11 +295,21 @@ StatusOr<SimulateCommand::Inputs> SimulateCommand::FindInputs(const ComputationG
   return inputs;
 }
 
+Status SimulateCommand::CheckHeeded() const {
+  if (mapping_.empty()) return search_.Check(std::span(&mapper_, 1));
+  for (const char* option : {"--mapper", "--ii", "--seconds", "--steps", "--no-fuse", "--policy"}) {
+    if (IsGiven(*app_, option)) {
+      return ErrorAt("", option, "with --mapping nothing is searched", "leave one of the two out");
+    }
+  }
+  return OkStatus();
+}
+
 Status SimulateCommand::Run(Context& context) const {
   const std::vector<std::filesystem::path> files = {graph_, accelerator_, mapping_, inputs_,
                                                     search_.policy()};
   KILN_RETURN_IF_ERROR(CheckOutputs({json_}, files));
-  KILN_RETURN_IF_ERROR(search_.Check(std::span(&mapper_, 1)));
+  KILN_RETURN_IF_ERROR(CheckHeeded());
   KILN_ASSIGN_OR_RETURN(const Config config, ReadMachine(accelerator_));
   KILN_ASSIGN_OR_RETURN(const ComputationGraph graph, ReadComputationGraph(graph_));
   KILN_ASSIGN_OR_RETURN(const Mapping mapping, FindMapping(graph, config));
