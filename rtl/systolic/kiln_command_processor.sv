@@ -49,7 +49,7 @@ module kiln_command_processor #(
     parameter int unsigned COMMAND_QUEUE_DEPTH = 4,
     // Words of the program that are read ahead; memory never waits if at least MEMORY_LATENCY + 2.
     parameter int unsigned PREFETCH_WORDS = 32,
-    parameter int unsigned SLOTS = COMMAND_QUEUE_DEPTH + 4,  // of the vector unit's stage memories
+    parameter int unsigned SLOTS = COMMAND_QUEUE_DEPTH + 8,  // of the vector unit's stage memories
     parameter bit PERFORMANCE_COUNTERS = 1'b1,
     localparam int unsigned REGISTER_BITS = 12,
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,

@@ -221,7 +221,7 @@ module kiln_systolic #(
   localparam int unsigned COUNT_BITS = kiln_systolic_pkg::COUNT_BITS;
   localparam int unsigned OUTSTANDING = MEMORY_LATENCY + 4;
   // Programs in the vector unit's stage memories.
-  localparam int unsigned SLOTS = COMMAND_QUEUE_DEPTH + 4;
+  localparam int unsigned SLOTS = COMMAND_QUEUE_DEPTH + 8;
   localparam int INPUT_BITS =
       kiln_format_pkg::most_bits(INPUT_FORMAT, OTHER_INPUT_FORMATS, PRECISIONS);
   localparam int WEIGHT_BITS =

@@ -655,8 +655,9 @@ package kiln_systolic_pkg;
   // tiling of a vector instruction). Stages are not part of the command: the command processor
   // writes each stage into the vector unit's stage memories when its word is decoded
   // (stage_write_t). Instruction k uses `slot` k modulo SLOTS of these memories, and is not decoded
-  // before instruction k - SLOTS is finished. COMMAND_QUEUE_DEPTH + 4 slots hold the instruction
-  // that is being decoded, those in the queue, and three that have left it and are not finished.
+  // before instruction k - SLOTS is finished. With at least COMMAND_QUEUE_DEPTH + 8 slots this
+  // never costs time: they hold the instruction that is being decoded, those in the queue, and the
+  // few that fit the pipeline.
   localparam int SLOT_BITS = 6;  // COMMAND_QUEUE_DEPTH is at most 32
   typedef struct packed {
     logic [INDEX_BITS-1:0] number;

@@ -169,12 +169,11 @@ TEST(CostModel, UnitsSumToAWholeMachine) {
   const auto expect = [&](const char* unit, double synthesised, double share) {
     EXPECT_NEAR(logic(unit) / synthesised, 1, share) << unit;
   };
-  // That machine stored the stages of twelve programs, where it would store those of eight today.
-  expect("vector unit", 239'554'700 + 201'849 + 125'030, 0.035);
+  expect("vector unit", 239'554'700 + 201'849 + 125'030, 0.02);
   expect("command processor", 10'732'996, 0.02);
   expect("depthwise unit", 1'447'046, 0.06);
   expect("array", 527'120 + 181'336, 0.06);
-  EXPECT_NEAR(cost->gate_equivalents * hardware::kGateArea / 254'235'689, 1, 0.035);
+  EXPECT_NEAR(cost->gate_equivalents * hardware::kGateArea / 254'235'689, 1, 0.02);
 }
 
 TEST(CostModel, GrowsWithTheMachine) {

@@ -23,7 +23,7 @@ inline int64_t PrefetchWords(const Config& c) { return int64_t{c.memory_latency}
 // Returns the requests that a port can have in flight: OUTSTANDING.
 inline int64_t OutstandingRequests(const Config& c) { return int64_t{c.memory_latency} + 4; }
 // Returns the vector programs whose stages the vector unit can hold until they finish: SLOTS.
-inline int64_t ProgramSlots(const Config& c) { return int64_t{c.command_queue_depth} + 4; }
+inline int64_t ProgramSlots(const Config& c) { return int64_t{c.command_queue_depth} + 8; }
 // Returns the set of present stages that have functions or have none, and a divider or none.
 inline uint32_t StagesWith(const Config& c, bool functions, bool divider) {
   return c.present_stages((functions ? c.vector_function_stages : ~c.vector_function_stages) &
