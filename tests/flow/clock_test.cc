@@ -26,7 +26,7 @@ const std::set<std::string> kNotSynthesised = {
     "systolic-int8-32x32",       "systolic-int8-32x8-zu7ev",       "systolic-int8-8x8-maximum",
     "systolic-int8-8x8-one-bus", "systolic-int8-e4m3-8x8",         "systolic-mxfp8_e4m3-16x16",
     "systolic-mxint8-16x16",     "systolic-nf4xbf16-16x16",        "systolic-nf4xint8-16x16",
-    "systolic-posit8_1-16x16",   "systolic-posit8_1-8x8",          "systolic-posit8_1-quire-16x16",
+    "systolic-posit8_1-16x16",   "systolic-posit8_1-quire-16x16",
 };
 
 TEST(Clocks, OfShippedDesignPointsAreConfirmed) {
@@ -48,7 +48,7 @@ TEST(Clocks, OfShippedDesignPointsAreConfirmed) {
     EXPECT_GE(clock.mhz, (*machine)->ClockMhz());
     ++confirmed;
   }
-  EXPECT_GE(confirmed, 16);
+  EXPECT_GE(confirmed, 17);
 }
 
 // Returns the clock of a shipped design point with more keys.
