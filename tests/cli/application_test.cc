@@ -123,10 +123,10 @@ TEST(Application, ListsEverything) {
     EXPECT_THAT(list.out, HasSubstr("\n")) << what;
   }
   EXPECT_THAT(Call({"list", "families"}).out, HasSubstr("systolic"));
-  EXPECT_THAT(Call({"list", "formats"}).out, HasSubstr("int8"));
+  const std::string formats = Call({"list", "formats"}).out;
+  EXPECT_THAT(formats, HasSubstr("int8"));
   // The rows are those of table 1 of OCP Microscaling Formats (MX) 1.0; mxint8's elements have six
   // fraction bits.
-  const std::string formats = Call({"list", "formats"}).out;
   for (const char* row :
        {"mxint8 +fixed8_6 +32 +e8m0", "mxfp8_e4m3 +e4m3 +32 +e8m0", "mxfp8_e5m2 +e5m2 +32 +e8m0",
         "mxfp6_e3m2 +e3m2 +32 +e8m0", "mxfp6_e2m3 +e2m3 +32 +e8m0", "mxfp4 +e2m1 +32 +e8m0"}) {

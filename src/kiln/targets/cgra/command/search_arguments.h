@@ -5,6 +5,8 @@
 #include <CLI/App.hpp>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "kiln/support/status.h"
 #include "kiln/targets/cgra/map/mapper.h"
@@ -23,6 +25,9 @@ class SearchArguments {
   void Declare(CLI::App& app);
   // Declares the option --mapper as well, into `mapper`, which has the default.
   void DeclareWithMapper(CLI::App& app, std::string* mapper);
+  // Refuses every given option but --seed, for a command that does not search; `why` names the
+  // option that is given instead.
+  Status CheckNoneGiven(std::string_view why) const;
   // Refuses a policy that none of the mappers would use.
   Status Check(std::span<const std::string> mappers) const;
   cgra::MapOptions Options() const;
@@ -33,6 +38,7 @@ class SearchArguments {
   int interval_ = 0;
   bool no_fuse_ = false;
   std::string policy_;
+  std::vector<const CLI::Option*> of_searches_;  // all options but --seed
 };
 
 }  // namespace kiln::cli

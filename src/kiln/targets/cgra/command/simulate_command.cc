@@ -193,7 +193,6 @@ Status CompareWithGraph(const ComputationGraph& graph, const FlowResult& result,
 }  // namespace
 
 void SimulateCommand::Declare(CLI::App& app) {
-  app_ = &app;
   app.add_option("graph", graph_, kGraphHelp)->required();
   app.add_option("--on", accelerator_, kMachineHelp)->required()->type_name("MACHINE");
   app.add_option("--mapping", mapping_,
@@ -228,9 +227,10 @@ StatusOr<Mapping> SimulateCommand::FindMapping(const ComputationGraph& graph,
                    fmt::format("use a mapping that keeps all rules of {}", config.name));
   }
   KILN_ASSIGN_OR_RETURN(const auto mapper, cgra::MakeMapper(mapper_, search_.policy()));
-  KILN_ASSIGN_OR_RETURN(cgra::MapResult found, mapper->Map(graph, config, search_.Options()));
+  const cgra::MapOptions options = search_.Options();
+  KILN_ASSIGN_OR_RETURN(cgra::MapResult found, mapper->Map(graph, config, options));
   if (found.mapping) return *std::move(found.mapping);
-  return NoMapping(graph, config, mapper_, search_.Options(), found);
+  return NoMapping(graph, config, mapper_, options, found);
 }
 
 StatusOr<SimulateCommand::Inputs> SimulateCommand::FindInputs(const ComputationGraph& graph,
@@ -295,21 +295,13 @@ StatusOr<SimulateCommand::Inputs> SimulateCommand::FindInputs(const ComputationG
   return inputs;
 }
 
-Status SimulateCommand::CheckHeeded() const {
-  if (mapping_.empty()) return search_.Check(std::span(&mapper_, 1));
-  for (const char* option : {"--mapper", "--ii", "--seconds", "--steps", "--no-fuse", "--policy"}) {
-    if (IsGiven(*app_, option)) {
-      return ErrorAt("", option, "with --mapping nothing is searched", "leave one of the two out");
-    }
-  }
-  return OkStatus();
-}
-
 Status SimulateCommand::Run(Context& context) const {
   const std::vector<std::filesystem::path> files = {graph_, accelerator_, mapping_, inputs_,
                                                     search_.policy()};
   KILN_RETURN_IF_ERROR(CheckOutputs({json_}, files));
-  KILN_RETURN_IF_ERROR(CheckHeeded());
+  KILN_RETURN_IF_ERROR(mapping_.empty()
+                           ? search_.Check(std::span(&mapper_, 1))
+                           : search_.CheckNoneGiven("with --mapping nothing is searched"));
   KILN_ASSIGN_OR_RETURN(const Config config, ReadMachine(accelerator_));
   KILN_ASSIGN_OR_RETURN(const ComputationGraph graph, ReadComputationGraph(graph_));
   KILN_ASSIGN_OR_RETURN(const Mapping mapping, FindMapping(graph, config));

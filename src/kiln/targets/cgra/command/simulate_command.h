@@ -2,7 +2,6 @@
 #ifndef KILN_TARGETS_CGRA_COMMAND_SIMULATE_COMMAND_H_
 #define KILN_TARGETS_CGRA_COMMAND_SIMULATE_COMMAND_H_
 
-#include <CLI/App.hpp>
 #include <string>
 #include <vector>
 
@@ -25,15 +24,12 @@ class SimulateCommand {
   // By thread and input in the order of nodes.
   using Inputs = std::vector<std::vector<cgra::Vector>>;
 
-  // Refuses options of a search beside a mapping, and a policy that the mapper would not use.
-  Status CheckHeeded() const;
   // Returns the mapping of the file, if it keeps all rules, or the one that the mapper finds.
   StatusOr<cgra::Mapping> FindMapping(const cgra::ComputationGraph& graph,
                                       const cgra::Config& config) const;
   // Returns the values of the file, or random ones.
   StatusOr<Inputs> FindInputs(const cgra::ComputationGraph& graph, int lanes) const;
 
-  const CLI::App* app_ = nullptr;
   SearchArguments search_;
   int threads_ = 0;  // 0: as many as the file of inputs has, or kThreads
   std::string graph_, accelerator_, mapper_ = "exact", mapping_, inputs_, json_;
