@@ -33,8 +33,7 @@ double SecondsOf(const std::function<void()>& work) {
 }
 
 // Returns what differs, or "".
-std::string Compare(const testing::RandomProgram& random, uint64_t seed, int threads,
-                    Totals* totals) {
+std::string Compare(const RandomProgram& random, uint64_t seed, int threads, Totals* totals) {
   const Config& config = random.config;
   EvaluateOptions evaluate;
   evaluate.threads = threads;
@@ -80,7 +79,7 @@ int Main(int programs, uint64_t first) {
   for (uint64_t seed = first; totals.programs < programs; ++seed) {
     const int threads = 1 + static_cast<int>(seed * 7 % 90);
     std::string why;
-    const auto random = testing::MakeRandomProgram(seed, threads, &why);
+    const auto random = MakeRandomProgram(seed, threads, &why);
     if (!random) {
       ++totals.without_mapping;
       continue;

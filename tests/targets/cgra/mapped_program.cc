@@ -126,8 +126,7 @@ StatusOr<std::optional<MappedProgram>> MakeMappedProgram(const Config& config, u
                                                          MappedCounts* counts) {
   Random random(seed);
   MappedProgram made;
-  made.graph =
-      testing::GraphMaker(static_cast<int>(random.Between(2, 24)), config.floats, &random).Make();
+  made.graph = GraphMaker(static_cast<int>(random.Between(2, 24)), config.floats, &random).Make();
   if (random.Below(5) == 0) AddAccumulator(&made.graph, &random);
   if (!VerifyAndSort(&made.graph).ok()) {
     ++counts->no_problem;

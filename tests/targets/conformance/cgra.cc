@@ -25,7 +25,7 @@ StatusOr<MappedProgram> MakeProgram(const Config& config, uint64_t seed) {
 
 std::optional<std::string> RandomLevels(uint64_t seed) {
   Random random(seed);
-  const StatusOr<MappedProgram> made = MakeProgram(testing::RandomMachine(&random), seed);
+  const StatusOr<MappedProgram> made = MakeProgram(RandomMachine(&random), seed);
   if (!made.ok()) return MessageOf(made.status());
   const StatusOr<int64_t> cycles = CompareLevels(*made);
   if (cycles.ok()) return std::nullopt;

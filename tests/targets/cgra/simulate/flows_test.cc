@@ -27,7 +27,7 @@ Mapping MapAtRandom(const ComputationGraph& graph, const Config& config, bool fu
   EXPECT_TRUE(problem.ok()) << problem.status();
   const int least = problem.ok() ? problem->size() / config.tiles() + 2 : 64;
   for (int interval = least; interval < 64; interval += 2) {
-    const auto places = testing::RandomPlaces(*problem, interval, random);
+    const auto places = RandomPlaces(*problem, interval, random);
     if (places) return MappingOf(graph, *problem, interval, *places);
   }
   return {};
@@ -116,7 +116,7 @@ TEST(Flows, LateValuesHoldBackByPeriods) {
             3);
   mapping.places.pop_back();
   EXPECT_THAT(MessageOf(RunFlows(graph, mapping, config, {}, {.memory = MixedMemory}).status()),
-              ::testing::HasSubstr("mapping: it is not one of this graph on this machine"));
+              testing::HasSubstr("mapping: it is not one of this graph on this machine"));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ TEST(Levels, RandomProgramsAgree) {
     ASSERT_LT(seed, 4000U) << "too few random graphs find a mapping";
     const int threads = 1 + static_cast<int>(seed * 7 % 90);
     std::string why;
-    const auto random = testing::MakeRandomProgram(seed, threads, &why);
+    const auto random = MakeRandomProgram(seed, threads, &why);
     if (!random) continue;
     ++made;
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + Print(random->program));

@@ -17,7 +17,7 @@
 namespace kiln::cgra {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 Config SmallMachine() {
   Config config;

@@ -19,7 +19,7 @@
 #include "kiln/targets/cgra/isa/program.h"
 #include "kiln/targets/cgra/map/problem.h"
 
-namespace kiln::cgra::testing {
+namespace kiln::cgra {
 
 // Returns a machine that can be built, of any size that random programs use.
 inline Config RandomMachine(Random* random) {
@@ -283,6 +283,6 @@ inline std::optional<RandomProgram> MakeRandomProgram(uint64_t seed, int threads
   return std::nullopt;
 }
 
-}  // namespace kiln::cgra::testing
+}  // namespace kiln::cgra
 
 #endif  // KILN_TESTS_TARGETS_CGRA_SIMULATE_RANDOM_PROGRAM_H_

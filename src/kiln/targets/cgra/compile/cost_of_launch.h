@@ -12,8 +12,10 @@ namespace kiln::cgra {
 // Returns the cycles that the launch takes, its loading included, if the streams never stall. The
 // closed form of isa/timing.h; every run but the first begins when dispatch is free again.
 int64_t CyclesOf(const Launch& launch);
-// Returns a bound that no mapping of the launch's graph can beat: the beats of its stream, and the
-// fewest instructions of the graph divided among the tiles.
+// Returns a bound that no mapping of the launch's graph can beat: the least beats that load it, and
+// the least time of its runs, at the interval that minimises the sum. A run takes at least the beats
+// of its streams, the intervals of its threads and the longest path of a thread without hops.
+// docs/cgra-machine.md is the source of the constants.
 double LeastCycles(const Launch& launch, const Config& config);
 
 }  // namespace kiln::cgra

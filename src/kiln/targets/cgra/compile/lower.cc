@@ -133,15 +133,22 @@ int Lowering::AddValue(const Value& value, MachineKernel* kernel) const {
   return static_cast<int>(kernel->buffers.size()) - 1;
 }
 
-// Returns what is proved of the mappings of a kernel's launches.
+// Returns what is proved of the mappings of a kernel's launches, and among which mappings.
 std::string Lowering::MappingsText(const MachineKernel& kernel) {
   const auto open = std::ranges::find_if(
       kernel.launches, [](const Launch& launch) { return !launch.mapped->optimal; });
-  if (open == kernel.launches.end()) return "mappings of least interval and latency";
+  if (open == kernel.launches.end()) {
+    std::vector<std::string> spaces;
+    for (const Launch& launch : kernel.launches) {
+      if (std::ranges::find(spaces, launch.mapped->space) == spaces.end())
+        spaces.push_back(launch.mapped->space);
+    }
+    return fmt::format("least interval and latency among {}", fmt::join(spaces, " and "));
+  }
   const MappedGraph& mapped = *open->mapped;
-  return fmt::format("a mapping of interval {} (at least {}) and latency {} (at least {})",
+  return fmt::format("interval {} (at least {}) and latency {} (at least {}) among {}",
                      mapped.mapping.initiation_interval, mapped.interval_bound, mapped.latency,
-                     mapped.latency_bound);
+                     mapped.latency_bound, mapped.space);
 }
 
 void Lowering::AddKernel(const Group& group, MachineKernel kernel, std::string_view unit,
@@ -156,7 +163,8 @@ void Lowering::AddKernel(const Group& group, MachineKernel kernel, std::string_v
       .lower_bound = std::min(cycles, least_cycles),
       .optimal = cycles <= least_cycles,
       .unit = "cycles",
-      .bound_from = fmt::format("beats of the streams and instructions; {}", MappingsText(kernel))};
+      .bound_from =
+          fmt::format("loading, streams and instructions; mappings: {}", MappingsText(kernel))};
   lowered.machine = std::move(kernel);
   out_.kernels.push_back(std::move(lowered));
 }

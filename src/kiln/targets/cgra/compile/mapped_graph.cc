@@ -97,6 +97,7 @@ StatusOr<std::shared_ptr<const MappedGraph>> MapGraph(ComputationGraph graph,
   auto mapped = std::make_shared<MappedGraph>();
   mapped->mapping = *result.mapping;
   mapped->latency = result.latency;
+  mapped->space = std::move(result.space);
   mapped->interval_bound = least;
   mapped->latency_bound = result.latency_bound;
   mapped->optimal = least_proved && result.optimal && result.mapping->initiation_interval == first;

@@ -3,6 +3,7 @@
 #define KILN_TARGETS_CGRA_COMPILE_MAPPED_GRAPH_H_
 
 #include <memory>
+#include <string>
 
 #include "kiln/support/status.h"
 #include "kiln/targets/cgra/config/config.h"
@@ -18,7 +19,9 @@ struct MappedGraph {
   Mapping mapping;
   CgraProgram program;  // built from both
   int latency = 0;      // cycles
-  // No mapping has a smaller interval, and none of this interval a smaller latency.
+  // What follows holds for the mappings of a space (MapResult::space): none has a smaller interval,
+  // and none of this interval a smaller latency.
+  std::string space;
   int interval_bound = 1, latency_bound = 0;
   bool optimal = false;  // proved for both
 };

@@ -11,6 +11,10 @@ inline constexpr int kSpokeBits = 32, kInstructionBits = 128, kDeliveryBits = 22
 inline constexpr int kDeliveryEntries = 256;
 // Free entries that every output queue has at the begin of a period.
 inline constexpr int kReservedEntries = 4;
+// Clock cycles from the parameter beat of a run to its first fabric cycle.
+inline constexpr int kFirstFabricCycle = 3;
+// Clock cycles from the last delivery of a thread until the thread has its inputs.
+inline constexpr int kDeliveryToReady = 2;
 // Clock cycles from the last fabric cycle of an instruction to its result in an output queue.
 inline constexpr int kResultToQueueCycles = 4;
 

@@ -10,9 +10,6 @@
 namespace kiln::cgra {
 namespace {
 
-constexpr int kFirstFabricCycle = 3;  // cycles from the parameter beat
-constexpr int kDeliveryToReady = 2;
-
 // Computes the clock cycles of a run period by period. A period starts when the last one has ended,
 // the thread has its inputs, and every output queue has room; deliveries wait for the thread whose
 // ring entry they reuse, and results leave in the order of threads and outputs, one per cycle. Each
