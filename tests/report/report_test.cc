@@ -203,6 +203,22 @@ TEST(Html, IsWellFormedAndComplete) {
     EXPECT_THAT(html, Not(HasSubstr(fetched)));
 }
 
+// Pictures of the family stand below the kernels, the first one open.
+TEST(Html, HasTheFamilysPicturesOfKernels) {
+  RunReport report = ExampleReport();
+  EXPECT_THAT(ToHtml(report), Not(HasSubstr("How kernels run")));
+  report.pictures = {{.kernel = 1, .title = "a <b>", .svg = "<svg class=\"paper\"><g/></svg>"},
+                     {.kernel = 0, .title = "second", .svg = "<svg class=\"paper\"></svg>"}};
+  const std::string html = ToHtml(report);
+  EXPECT_EQ(WellFormedFault(html), "");
+  const size_t begin = html.find("<h2>How kernels run</h2>");
+  ASSERT_LT(html.find("<h2>Kernels</h2>"), begin);
+  EXPECT_THAT(html.substr(begin),
+              HasSubstr("<details open=\"\"><summary>1 pool&lt;1&gt;: a &lt;b&gt;</summary>"
+                        "<div class=\"scroll\"><svg class=\"paper\"><g/></svg></div></details>"));
+  EXPECT_THAT(html.substr(begin), HasSubstr("<details><summary>0 conv1+relu1: second</summary>"));
+}
+
 // A picture of the units in order, for machines with queues between them only.
 TEST(Html, DrawsQueuesBetweenUnits) {
   RunReport report = ExampleReport();

@@ -176,6 +176,8 @@ void DescribeProgram(const Accelerator& accelerator, const std::filesystem::path
     report->energy = *std::move(energy);
   if (auto traffic = accelerator.EstimateTraffic(program); traffic.ok())
     report->traffic = *std::move(traffic);
+  if (auto pictures = accelerator.DrawKernels(program); pictures.ok())
+    report->pictures = *std::move(pictures);
   report->machine = std::move(machine);
   report->kernels = program.kernels();
   report->constant_bytes = program.constant_bytes();

@@ -293,6 +293,20 @@ std::string Loads(const RunReport& report) {
              Percent(kBoundingShare, 0));
 }
 
+// The section of the pictures that the family draws of its kernels; the first one is open.
+std::string KernelPictures(const RunReport& report) {
+  if (report.pictures.empty()) return "";
+  std::string out = "<h2>How kernels run</h2>\n";
+  for (const KernelPicture& picture : report.pictures) {
+    const KernelInfo& kernel = report.kernels[static_cast<size_t>(picture.kernel)];
+    out += fmt::format(
+        "<details{}><summary>{} {}: {}</summary><div class=\"scroll\">{}</div></details>\n",
+        &picture == report.pictures.data() ? " open=\"\"" : "", picture.kernel, ShortName(kernel),
+        EscapeHtml(picture.title), picture.svg);
+  }
+  return out;
+}
+
 // The table of units: busy and waiting shares, bytes.
 std::string UnitTable(const Trace& trace) {
   std::string out =
@@ -379,6 +393,7 @@ std::string ToHtml(const RunReport& report) {
   if (report.trace.has_value() && !report.trace->queues.empty())
     out += "<h2>Pipeline</h2>\n" + html::Flow(*report.trace) + "\n";
   if (!report.kernels.empty()) out += KernelTable(report) + "\n" + Loads(report) + "\n";
+  out += KernelPictures(report);
   if (report.trace.has_value() && !report.trace->units.empty()) {
     out +=
         "<h2>Units</h2>\n" + html::Stalls(*report.trace) + "\n" + UnitTable(*report.trace) + "\n";

@@ -62,6 +62,8 @@ svg { display: block; max-width: 100%; height: auto; }
 svg text { fill: var(--ink); font: 12px system-ui, -apple-system, "Segoe UI", Arial, sans-serif; }
 svg text.faint { fill: var(--faint); font-size: 11px; }
 svg text.on-bar { fill: var(--page); font-size: 11px; }
+svg.paper { max-width: none; }
+svg.paper text { fill: #1b1f24; }
 svg .axis { stroke: var(--line); stroke-width: 1; }
 svg .roof { stroke: var(--ink); stroke-width: 1.6; }
 svg .network { fill: none; stroke: var(--ink); stroke-width: 2; }

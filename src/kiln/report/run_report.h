@@ -125,7 +125,8 @@ struct RunReport {
   std::string outputs_file;
   std::vector<WrittenOutput> written;
 
-  std::vector<KernelInfo> kernels;  // the program's kernels in order
+  std::vector<KernelInfo> kernels;      // the program's kernels in order
+  std::vector<KernelPicture> pictures;  // Accelerator::DrawKernels, for HTML only
   int64_t constant_bytes = 0, activation_bytes = 0;
   int64_t interval_cycles = 0;     // Program::interval_cycles
   std::optional<Traffic> traffic;  // absent if the family does not count it

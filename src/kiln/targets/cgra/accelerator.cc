@@ -12,6 +12,7 @@
 #include "fmt/format.h"
 #include "kiln/hardware/stream_memory.h"
 #include "kiln/quantise/recipe_names.h"
+#include "kiln/targets/cgra/chart/chart.h"
 #include "kiln/targets/cgra/config/keys.h"
 #include "kiln/targets/cgra/cost/area_model.h"
 #include "kiln/targets/cgra/cost/cost.h"
@@ -194,6 +195,27 @@ StatusOr<Traffic> CgraAccelerator::EstimateTraffic(const Program& program) const
     }
   }
   return traffic;
+}
+
+StatusOr<std::vector<KernelPicture>> CgraAccelerator::DrawKernels(const Program& program) const {
+  KILN_ASSIGN_OR_RETURN(const NetworkProgram* compiled, OwnOf(program));
+  std::vector<KernelPicture> pictures;
+  for (size_t k = 0; k < compiled->lowered().size(); ++k) {
+    const LoweredKernel& kernel = compiled->lowered()[k];
+    if (!kernel.machine.has_value()) continue;
+    const std::vector<Launch>& launches = kernel.machine->launches;
+    for (size_t l = 0; l < launches.size() && pictures.size() < kMostPictures; ++l) {
+      const MappedGraph& mapped = *launches[l].mapped;
+      pictures.push_back(
+          {.kernel = static_cast<int>(k),
+           .title = fmt::format("launch {} of {}, interval {}, latency {}, runs: {}, threads: {}",
+                                l + 1, launches.size(), mapped.mapping.initiation_interval,
+                                mapped.latency, launches[l].runs, launches[l].threads),
+           .svg = MappingSvg(mapped.graph, mapped.mapping, config_,
+                             {.id = fmt::format("launch{}-", pictures.size())})});
+    }
+  }
+  return pictures;
 }
 
 StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml,

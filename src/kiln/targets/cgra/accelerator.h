@@ -18,6 +18,8 @@
 
 namespace kiln::cgra {
 
+inline constexpr size_t kMostPictures = 48;
+
 class CgraAccelerator final : public NetworkAccelerator<Config, NetworkProgram> {
  public:
   using NetworkAccelerator::NetworkAccelerator;
@@ -31,6 +33,8 @@ class CgraAccelerator final : public NetworkAccelerator<Config, NetworkProgram> 
   StatusOr<Cost> EstimateCost(int node_nm) const override;
   StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const override;
   StatusOr<Traffic> EstimateTraffic(const Program& program) const override;
+  // Draws the mappings of the first kMostPictures launches.
+  StatusOr<std::vector<KernelPicture>> DrawKernels(const Program& program) const override;
   bool SimulatesMemory() const override { return true; }
   // A product of 32 bits in every lane of every tile.
   double PeakMacsPerCycle() const override { return config_.tiles() * config_.lanes; }

@@ -228,6 +228,11 @@ class Accelerator {
   // Returns the bytes that each kernel moves for one image, by port. Error: Unimplemented if the
   // family does not count them.
   virtual StatusOr<Traffic> EstimateTraffic(const Program& program) const;
+  // Returns the family's own pictures of kernels for reports, in the order of kernels; by default
+  // none. A family limits their number.
+  virtual StatusOr<std::vector<KernelPicture>> DrawKernels(const Program& /*program*/) const {
+    return std::vector<KernelPicture>();
+  }
 };
 
 }  // namespace kiln

@@ -42,6 +42,15 @@ struct KernelInfo {
   bool on_host() const { return !host_reason.empty(); }
 };
 
+// A picture of how a machine runs a kernel (Accelerator::DrawKernels).
+struct KernelPicture {
+  int kernel = 0;     // index into Program::kernels()
+  std::string title;  // one line of text
+  // An SVG element for an HTML page: no namespace, and ids that no other picture of the program
+  // has. One of class "paper" has colours of its own on white, on dark pages, too.
+  std::string svg;
+};
+
 struct HostTail;
 
 // A compiled network. Each family derives a class with its instructions or its hardware.

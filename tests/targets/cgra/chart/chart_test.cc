@@ -17,8 +17,8 @@
 namespace kiln::cgra {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using testing::HasSubstr;
+using testing::Not;
 
 // Two inputs, a sum that a pass-through hands on, and a name that markup must not become.
 struct Drawn {
@@ -167,6 +167,23 @@ TEST(Chart, PictureShowsEveryInstructionTwice) {
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
   EXPECT_EQ(Count(svg, "<g>"), Count(svg, "</g>"));
   EXPECT_EQ(Count(svg, "<text "), Count(svg, "</text>"));
+}
+
+// An element of an HTML page has no namespace, and its ids are its own. All else is as in the file.
+TEST(Chart, PictureIsAnElementOfAPage) {
+  const Drawn drawn = MakeDrawn();
+  const std::string file = MappingSvg(drawn.graph, drawn.mapping, drawn.config);
+  const std::string element =
+      MappingSvg(drawn.graph, drawn.mapping, drawn.config, {.id = "launch7-"});
+  EXPECT_TRUE(element.starts_with("<svg class=\"paper\" viewBox="));
+  EXPECT_THAT(element, Not(HasSubstr("http")));
+  EXPECT_EQ(Count(element, "id=\"launch7-head\""), 1);
+  EXPECT_EQ(Count(element, "url(#launch7-head)"), Count(element, "marker-end"));
+  EXPECT_GT(Count(element, "marker-end"), 0);
+  EXPECT_EQ(
+      std::regex_replace(std::regex_replace(element, std::regex("launch7-"), ""),
+                         std::regex("class=\"paper\""), "xmlns=\"http://www.w3.org/2000/svg\""),
+      file);
 }
 
 // A box of the picture: its title and where it is.

@@ -22,6 +22,9 @@ std::string ConfigurationJson(const CgraProgram& program);
 // What a picture shows beside tiles, slots and instructions.
 struct ChartOptions {
   bool arrows = true;  // from producers to consumers
+  // For a picture that is an element of an HTML page (KernelPicture): what its ids begin with.
+  // Empty: the picture is a file.
+  std::string id = "";
 };
 
 // Returns a picture, an SVG file that needs no other: the schedule that repeats (tiles and slots),

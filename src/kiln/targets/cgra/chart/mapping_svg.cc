@@ -125,16 +125,18 @@ class Grid {
 };
 
 // Draws the way of a value from the end of its producer's box to the top of its consumer's.
-std::string DrawArrow(const Grid& grid, const Place& from, const Place& to, bool dashed) {
+std::string DrawArrow(const Grid& grid, const Place& from, const Place& to, bool dashed,
+                      std::string_view id) {
   return fmt::format(
-      "<path d=\"M{} {}L{} {}\" stroke=\"#333333\" fill=\"none\" marker-end=\"url(#head)\"{}/>\n",
+      "<path d=\"M{} {}L{} {}\" stroke=\"#333333\" fill=\"none\" "
+      "marker-end=\"url(#{}head)\"{}/>\n",
       grid.X(from.tile) + kCellWidth / 2, grid.Y(from.issue + 1) - 2,
-      grid.X(to.tile) + kCellWidth / 2, grid.Y(to.issue) + 2,
+      grid.X(to.tile) + kCellWidth / 2, grid.Y(to.issue) + 2, id,
       dashed ? " stroke-dasharray=\"4 3\"" : "");
 }
 
 std::string DrawArrows(const ComputationGraph& graph, const Mapping& mapping, const Config& config,
-                       const Boxes& boxes, const Grid& grid) {
+                       const Boxes& boxes, const Grid& grid, std::string_view id) {
   std::string out;
   const auto place = [&](int box) { return boxes.all[static_cast<size_t>(box)].place; };
   for (size_t e = 0; e < graph.edges.size(); ++e) {
@@ -148,13 +150,13 @@ std::string DrawArrows(const ComputationGraph& graph, const Mapping& mapping, co
                                    : boxes.of_node[static_cast<size_t>(edge.source)];
     const int to = boxes.of_node[static_cast<size_t>(edge.target)];
     if (from < 0 || to < 0 || from == to) continue;
-    out += DrawArrow(grid, place(from), place(to), timing != EdgeTiming::kLink);
+    out += DrawArrow(grid, place(from), place(to), timing != EdgeTiming::kLink, id);
   }
   for (size_t p = 0; p < mapping.passes.size(); ++p) {
     const PassThrough& pass = mapping.passes[p];
     const int from = pass.from >= 0 ? boxes.of_pass[static_cast<size_t>(pass.from)]
                                     : boxes.of_node[static_cast<size_t>(pass.node)];
-    if (from >= 0) out += DrawArrow(grid, place(from), place(boxes.of_pass[p]), false);
+    if (from >= 0) out += DrawArrow(grid, place(from), place(boxes.of_pass[p]), false, id);
   }
   return out;
 }
@@ -174,14 +176,15 @@ std::string MappingSvg(const ComputationGraph& graph, const Mapping& mapping, co
   const int width = kLeft + config.tiles() * kCellWidth + kMargin;
   const int height = thread.bottom() + kMargin;
   std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
+      "<svg {6} viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
       "height=\"{1}\" font-family=\"sans-serif\" font-size=\"12\">\n"
-      "<defs><marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"6\" "
+      "<defs><marker id=\"{7}head\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"6\" "
       "markerHeight=\"6\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"#333333\"/></marker>"
       "</defs>\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n"
       "<text x=\"{2}\" y=\"20\" font-size=\"14\">{3}: initiation interval {4}, latency {5} "
       "cycles</text>\n",
-      width, height, kMargin, SvgText(graph.name), interval, latency);
+      width, height, kMargin, SvgText(graph.name), interval, latency,
+      options.id.empty() ? "xmlns=\"http://www.w3.org/2000/svg\"" : "class=\"paper\"", options.id);
   out += schedule.Draw("slots, repeated for every thread");
   out += thread.Draw("cycles of one thread");
   for (const Box& box : boxes.all) {
@@ -190,7 +193,7 @@ std::string MappingSvg(const ComputationGraph& graph, const Mapping& mapping, co
     out += schedule.DrawBox(box, box.place.issue % interval, detail);
     out += thread.DrawBox(box, box.place.issue, detail);
   }
-  if (options.arrows) out += DrawArrows(graph, mapping, config, boxes, thread);
+  if (options.arrows) out += DrawArrows(graph, mapping, config, boxes, thread, options.id);
   return out + "</svg>\n";
 }
 
