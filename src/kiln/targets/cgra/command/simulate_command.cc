@@ -9,21 +9,18 @@
 #include <algorithm>
 #include <bit>
 #include <filesystem>
-#include <optional>
-#include <set>
 #include <utility>
 
 #include "kiln/command/checks.h"
 #include "kiln/command/result_files.h"
 #include "kiln/report/text.h"
-#include "kiln/support/json_reader.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/json_text.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/cgra/check/check.h"
 #include "kiln/targets/cgra/command/map_report.h"
 #include "kiln/targets/cgra/command/mappers.h"
 #include "kiln/targets/cgra/command/read_graph.h"
-#include "kiln/targets/cgra/graph/graph_file.h"
 #include "kiln/targets/cgra/graph/mapping_file.h"
 #include "kiln/targets/cgra/map/problem.h"
 #include "kiln/targets/cgra/simulate/cycle/flows.h"
@@ -35,43 +32,12 @@ using cgra::ComputationGraph;
 using cgra::Config;
 using cgra::FlowResult;
 using cgra::Mapping;
-using cgra::Op;
+using cgra::ThreadInputs;
 using cgra::Vector;
 
-constexpr int kThreads = 64, kMostThreads = 1 << 16;
+constexpr int kThreads = 64;
 // Results of all threads together: 256 MiB of values.
 constexpr int64_t kMostValues = int64_t{1} << 26;
-
-// Returns, by node, whether its value is a binary32 number: floats compute it or use it.
-std::vector<bool> FloatNodes(const ComputationGraph& graph) {
-  std::vector<bool> is_float;
-  for (const cgra::GraphNode& node : graph.nodes) is_float.push_back(cgra::IsFloat(node.op));
-  for (const cgra::GraphEdge& edge : graph.edges) {
-    const auto source = static_cast<size_t>(edge.source), target = static_cast<size_t>(edge.target);
-    if (edge.kind == cgra::EdgeKind::kData && cgra::IsFloat(graph.nodes[target].op)) {
-      is_float[source] = true;
-    }
-    if (graph.nodes[target].op == Op::kOutput && is_float[source]) is_float[target] = true;
-  }
-  return is_float;
-}
-
-// Returns what one thread reads: a number for all lanes, or a list with one for each.
-std::optional<Vector> VectorOf(const Json& value, int lanes) {
-  if (!value.is_array()) {
-    const std::optional<int32_t> bits = cgra::LaneBits(value);
-    if (!bits) return std::nullopt;
-    return Vector(static_cast<size_t>(lanes), *bits);
-  }
-  if (std::ssize(value) != lanes) return std::nullopt;
-  Vector vector;
-  for (const Json& lane : value) {
-    const std::optional<int32_t> bits = cgra::LaneBits(lane);
-    if (!bits) return std::nullopt;
-    vector.push_back(*bits);
-  }
-  return vector;
-}
 
 std::string NameOf(const ComputationGraph& graph, int node) {
   return graph.nodes[static_cast<size_t>(node)].name;
@@ -201,12 +167,12 @@ void SimulateCommand::Declare(CLI::App& app) {
   search_.DeclareWithMapper(app, &mapper_);
   app.add_option("--threads", threads_,
                  fmt::format("Threads to execute; default: those of --inputs, or {}", kThreads))
-      ->check(InRange(1, kMostThreads).description(""))
+      ->check(InRange(1, budgets::kComputationThreads).description(""))
       ->type_name("N");
   app.add_option("--inputs", inputs_,
                  "Values of the inputs as JSON: {\"x\": [3, 4.5, [1, 2, ...]]}, by input a list of "
-                 "threads, each a number for all lanes or a list of lanes; with a point, numbers "
-                 "are binary32; default: random values from --seed")
+                 "threads, each a number for all lanes or a list of lanes: binary32 where the "
+                 "graph computes in it, else integers; default: random values from --seed")
       ->type_name("FILE");
   app.add_option("--json", json_, "The result as JSON; - is standard output")->type_name("FILE");
   app.footer(
@@ -233,65 +199,29 @@ StatusOr<Mapping> SimulateCommand::FindMapping(const ComputationGraph& graph,
   return NoMapping(graph, config, mapper_, options, found);
 }
 
-StatusOr<SimulateCommand::Inputs> SimulateCommand::FindInputs(const ComputationGraph& graph,
-                                                              int lanes) const {
+StatusOr<ThreadInputs> SimulateCommand::FindInputs(const ComputationGraph& graph, int lanes) const {
   const std::vector<int> nodes = InputsOf(graph);
   const auto asked = static_cast<size_t>(threads_ > 0 ? threads_ : kThreads);
-  if (inputs_.empty()) {
-    const std::vector<bool> is_float = FloatNodes(graph);
-    Random random(search_.Options().seed);
-    Inputs inputs(asked);
-    for (std::vector<Vector>& thread : inputs) {
-      for (const int node : nodes) {
-        Vector& values = thread.emplace_back(static_cast<size_t>(lanes));
-        for (int32_t& lane : values) {
-          lane = is_float[static_cast<size_t>(node)]
-                     ? std::bit_cast<int32_t>(static_cast<float>(random.Uniform(-4, 4)))
-                     : static_cast<int32_t>(random.Between(-1000, 1000));
-        }
-      }
-    }
+  ThreadInputs inputs;
+  if (!inputs_.empty()) {
+    KILN_ASSIGN_OR_RETURN(inputs, cgra::ReadInputs(inputs_, graph, lanes, threads_));
+    // A graph without inputs takes its threads from the option.
+    if (nodes.empty()) inputs.resize(asked);
     return inputs;
   }
-  KILN_ASSIGN_OR_RETURN(const Json json, ReadJson(inputs_));
-  JsonReader reader(inputs_);
-  std::set<std::string> known;
-  for (const int node : nodes) known.insert(NameOf(graph, node));
-  for (const auto& [key, value] : json.items()) {
-    if (!known.contains(key)) {
-      reader.Fail(key, "the graph has no such input",
-                  fmt::format("its inputs: {}", ListExcerpt(known, ", ")));
-    }
-  }
-  Inputs inputs;
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    const std::string name = NameOf(graph, nodes[i]);
-    const Json::array_t& list = reader.List(json, name, name);
-    KILN_RETURN_IF_ERROR(reader.status());
-    if (i == 0) {
-      const size_t all = std::min<size_t>(list.size(), kMostThreads);
-      inputs.resize(threads_ > 0 ? static_cast<size_t>(threads_) : all);
-    }
-    if (list.size() < inputs.size() || list.empty()) {
-      reader.Fail(name,
-                  fmt::format("has {} for {} threads", Counted(std::ssize(list), "value"),
-                              std::max<size_t>(inputs.size(), 1)),
-                  "a value for each thread");
-    }
-    for (size_t t = 0; t < inputs.size() && reader.status().ok(); ++t) {
-      const std::optional<Vector> vector = VectorOf(list[t], lanes);
-      if (!vector) {
-        reader.Fail(fmt::format("{}[{}]", name, t), fmt::format("is {}", Shown(list[t])),
-                    fmt::format("a number of 32 bits, or a list of {}", lanes));
-        break;
+  const std::vector<bool> is_float = FloatNodes(graph);
+  Random random(search_.Options().seed);
+  inputs.resize(asked);
+  for (std::vector<Vector>& thread : inputs) {
+    for (const int node : nodes) {
+      Vector& values = thread.emplace_back(static_cast<size_t>(lanes));
+      for (int32_t& lane : values) {
+        lane = is_float[static_cast<size_t>(node)]
+                   ? std::bit_cast<int32_t>(static_cast<float>(random.Uniform(-4, 4)))
+                   : static_cast<int32_t>(random.Between(-1000, 1000));
       }
-      inputs[t].push_back(*vector);
     }
-    KILN_RETURN_IF_ERROR(reader.status());
   }
-  KILN_RETURN_IF_ERROR(reader.status());
-  // A graph without inputs takes its threads from the option.
-  if (nodes.empty()) inputs.resize(asked);
   return inputs;
 }
 
@@ -305,7 +235,7 @@ Status SimulateCommand::Run(Context& context) const {
   KILN_ASSIGN_OR_RETURN(const Config config, ReadMachine(accelerator_));
   KILN_ASSIGN_OR_RETURN(const ComputationGraph graph, ReadComputationGraph(graph_));
   KILN_ASSIGN_OR_RETURN(const Mapping mapping, FindMapping(graph, config));
-  KILN_ASSIGN_OR_RETURN(const Inputs inputs, FindInputs(graph, config.lanes));
+  KILN_ASSIGN_OR_RETURN(const ThreadInputs inputs, FindInputs(graph, config.lanes));
   const auto threads = static_cast<int>(inputs.size());
   const int64_t values = std::ssize(graph.nodes) * threads * config.lanes;
   if (values > kMostValues) {

@@ -3,14 +3,13 @@
 #define KILN_TARGETS_CGRA_COMMAND_SIMULATE_COMMAND_H_
 
 #include <string>
-#include <vector>
 
 #include "kiln/command/command.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/cgra/command/search_arguments.h"
 #include "kiln/targets/cgra/config/config.h"
-#include "kiln/targets/cgra/graph/evaluate.h"
 #include "kiln/targets/cgra/graph/graph.h"
+#include "kiln/targets/cgra/graph/inputs_file.h"
 #include "kiln/targets/cgra/graph/mapping.h"
 
 namespace kiln::cli {
@@ -21,14 +20,11 @@ class SimulateCommand {
   Status Run(Context& context) const;
 
  private:
-  // By thread and input in the order of nodes.
-  using Inputs = std::vector<std::vector<cgra::Vector>>;
-
   // Returns the mapping of the file, if it keeps all rules, or the one that the mapper finds.
   StatusOr<cgra::Mapping> FindMapping(const cgra::ComputationGraph& graph,
                                       const cgra::Config& config) const;
   // Returns the values of the file, or random ones.
-  StatusOr<Inputs> FindInputs(const cgra::ComputationGraph& graph, int lanes) const;
+  StatusOr<cgra::ThreadInputs> FindInputs(const cgra::ComputationGraph& graph, int lanes) const;
 
   SearchArguments search_;
   int threads_ = 0;  // 0: as many as the file of inputs has, or kThreads
