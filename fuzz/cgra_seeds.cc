@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "fmt/format.h"
 #include "fuzz/seeds.h"
@@ -13,6 +14,8 @@
 #include "kiln/targets/cgra/graph/mapping_file.h"
 #include "kiln/targets/cgra/graph/named_graphs.h"
 #include "kiln/targets/cgra/graph/random_graph.h"
+#include "kiln/targets/cgra/isa/configure.h"
+#include "kiln/targets/cgra/learn/protocol.h"
 #include "kiln/targets/cgra/learn/weights.h"
 
 namespace kiln {
@@ -74,8 +77,60 @@ void WritePolicies(const fs::path& folder) {
   write("moments");
 }
 
+// Writes values of the inputs x and y.
+void WriteInputs(const fs::path& folder) {
+  WriteSeed(folder / "cgra_inputs_fuzz/numbers.json", R"({"x": [1, -2], "y": [4294967295, 7]})");
+  WriteSeed(folder / "cgra_inputs_fuzz/lanes.json", R"({"x": [[1.5, -0], 2e9], "y": [[1, 2], 0]})");
+}
+
+// Writes a sum of two inputs for the machine of cgra_stream_fuzz.cc: beats that load it and run a
+// few threads.
+void WriteStreams(const fs::path& folder) {
+  cgra::Config config;
+  config.columns = 3;
+  config.lanes = 2;
+  config.memory_depth = 16;
+  config.ring_entries = 8;
+  config.instruction_depth = config.spoke_depth = 4;
+  config.output_depth = 8;
+  config.outputs = 2;
+  config.wait_limit = 3;
+  const cgra::ComputationGraph graph = *cgra::MakeNamedGraph("vector-add");
+  cgra::Mapping mapping;
+  mapping.initiation_interval = 1;
+  mapping.places.assign(graph.nodes.size(), {});
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (graph.TakesSlot(static_cast<int>(n))) mapping.places[n] = {1, 0};
+  }
+  mapping.fused_into.assign(graph.nodes.size(), -1);
+  mapping.provider.assign(graph.edges.size(), -1);
+  const auto program = cgra::BuildConfiguration(graph, mapping, config);
+  if (!program.ok()) return;
+  std::vector<uint8_t> stream;
+  cgra::AppendLoad(*program, &stream);
+  for (const int threads : {1, 3}) {
+    const std::vector<int32_t> data(static_cast<size_t>(threads) * program->inputs.size() * 2, 5);
+    cgra::AppendRun(*program, threads, threads / 2, data, &stream);
+    WriteSeed(folder / fmt::format("cgra_stream_fuzz/{}.bin", threads),
+              std::string(stream.begin(), stream.end()));
+  }
+}
+
+// Writes requests with and without graphs, and a point of a curve.
+void WriteTrainings(const fs::path& folder) {
+  cgra::TrainOptions options;
+  WriteSeed(folder / "cgra_training_fuzz/request.json", cgra::PrintTrainRequest(options, 3));
+  options.graphs.push_back(*cgra::MakeNamedGraph("vector-add"));
+  WriteSeed(folder / "cgra_training_fuzz/graphs.json", cgra::PrintTrainRequest(options, 0));
+  WriteSeed(folder / "cgra_training_fuzz/point.json", cgra::PrintPoint({.iteration = 3}));
+  WriteSeed(folder / "cgra_training_fuzz/header.bin", cgra::FrameHeader({'p', "12345"}));
+}
+
 const SeedWriter kCgra(&WriteGraphsAndMappings);
 const SeedWriter kCgraPolicies(&WritePolicies);
+const SeedWriter kCgraInputs(&WriteInputs);
+const SeedWriter kCgraStreams(&WriteStreams);
+const SeedWriter kCgraTrainings(&WriteTrainings);
 
 }  // namespace
 }  // namespace kiln

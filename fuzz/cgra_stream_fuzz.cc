@@ -1,0 +1,63 @@
+// Fuzz target: sends any beats to the functional and the cycle level of a small machine. Each must
+// execute them or reject them with one line; if both execute them, their results are the same.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kiln/support/check.h"
+#include "kiln/targets/cgra/isa/stream.h"
+#include "kiln/targets/cgra/simulate/cycle/cycle.h"
+#include "kiln/targets/cgra/simulate/functional/functional.h"
+
+namespace {
+
+using namespace kiln::cgra;  // NOLINT: a program of one file
+
+constexpr uint64_t kMostThreads = 255;
+
+Config SmallMachine() {
+  Config config;
+  config.name = "small";
+  config.columns = 3;
+  config.lanes = 2;
+  config.memory_depth = 16;
+  config.ring_entries = 8;
+  config.instruction_depth = 4;
+  config.spoke_depth = 4;
+  config.output_depth = 8;
+  config.outputs = 2;
+  config.wait_limit = 3;
+  return config;
+}
+
+// Returns whole beats. Behind everything that could be the header of a run, the number of threads is
+// small: a run without inputs takes any number of threads.
+std::vector<uint8_t> BeatsOf(const uint8_t* data, size_t size, const Config& config) {
+  const size_t beat = BeatBytes(config);
+  std::vector<uint8_t> stream(data, data + size / beat * beat);
+  for (size_t at = beat; at < stream.size(); at += beat) {
+    if ((stream[at - beat] & 15) != static_cast<uint8_t>(Command::kRun)) continue;
+    for (size_t byte = 1; byte < 4; ++byte) stream[at + byte] = 0;
+    static_assert(kMostThreads == 255, "one byte of the number is left");
+  }
+  return stream;
+}
+
+bool OneLine(const kiln::Status& status) {
+  return kiln::MessageOf(status).find('\n') == std::string::npos;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const Config config = SmallMachine();
+  const std::vector<uint8_t> stream = BeatsOf(data, size, config);
+  FunctionalMachine functional(config);
+  CycleMachine cycle(config);
+  const auto bytes = functional.Run(stream);
+  const auto timed = cycle.Run(stream, {.most_cycles = 100'000});
+  KILN_CHECK(bytes.ok() || OneLine(bytes.status()));
+  KILN_CHECK(timed.ok() || OneLine(timed.status()));
+  if (bytes.ok() && timed.ok()) KILN_CHECK(*bytes == timed->bytes);
+  return 0;
+}
