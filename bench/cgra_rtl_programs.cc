@@ -2,14 +2,17 @@
 // The bits are the same; without stalls, the cycles as well.
 //
 //   cgra_rtl_programs [--programs 1000] [--seed 1] [--design small.yaml]
+//   cgra_rtl_programs --points 12 --programs 84    12 random design points with 84 streams each
 //   cgra_rtl_programs --programs 1 --seed 4711     one stream again
 //
-// Stream i has seed `seed` + i, one to two programs and up to four runs. A third of them, i mod 3 =
+// Point i is drawn with seed `seed` + i and has at most 64 lanes in all. Stream i of a point has seed
+// `seed` + i, one to two programs and up to four runs. A third of them, i mod 3 =
 // 2, is behind streams that stall at random. The exit code is 1 at the first difference.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -20,6 +23,7 @@
 #include "kiln/targets/cgra/simulate/functional/functional.h"
 #include "kiln/targets/cgra/simulate/rtl/machine.h"
 #include "tests/rtl/cgra/placed_program.h"
+#include "tests/targets/cgra/simulate/random_program.h"
 
 namespace kiln::cgra {
 namespace {
@@ -63,22 +67,49 @@ Status RunStream(const Config& config, const RtlMachine& machine, uint64_t seed,
   return OkStatus();
 }
 
-Status RunAll(const std::string& design, int64_t programs, uint64_t seed) {
-  std::string yaml = kDesign;
-  if (!design.empty()) {
-    KILN_ASSIGN_OR_RETURN(yaml, ReadFile(design));
-  }
-  KILN_ASSIGN_OR_RETURN(const Config config, ParseConfig(yaml, design));
+// Runs all streams on one design point.
+Status RunPoint(const Config& config, int64_t programs, uint64_t seed, Totals* totals) {
   KILN_ASSIGN_OR_RETURN(const auto machine, RtlMachine::Build(config, RtlOptions()));
-  Totals totals;
   for (int64_t i = 0; i < programs; ++i) {
     const uint64_t own = seed + static_cast<uint64_t>(i);
-    const Status status = RunStream(config, *machine, own, i % 3 == 2, &totals);
+    const Status status = RunStream(config, *machine, own, i % 3 == 2, totals);
     if (!status.ok()) {
-      return absl::InternalError(fmt::format("stream of seed {}, {}: {}", own,
+      return absl::InternalError(fmt::format("stream of seed {}, {}: {}\n{}", own,
                                              i % 3 == 2 ? "stalled" : "not stalled",
-                                             MessageOf(status)));
+                                             MessageOf(status), PrintConfig(config)));
     }
+  }
+  return OkStatus();
+}
+
+// Returns the random design point of a seed.
+Config PointOf(uint64_t seed) {
+  constexpr int kMostLanes = 64;
+  Random random(seed);
+  Config config;
+  do {
+    config = RandomMachine(&random);
+  } while (config.tiles() * config.lanes > kMostLanes);
+  return config;
+}
+
+Status RunAll(const std::string& design, int64_t points, int64_t programs, uint64_t seed) {
+  Totals totals;
+  for (int64_t point = 0; point < points; ++point) {
+    const Config config = PointOf(seed + static_cast<uint64_t>(point));
+    fmt::print("point {}: {} tiles of {} lanes, reach {}, wait limit {}, {}\n", point,
+               config.tiles(), config.lanes, config.reach, config.wait_limit,
+               config.floats ? "binary32" : "integers");
+    std::fflush(stdout);
+    KILN_RETURN_IF_ERROR(RunPoint(config, programs, seed, &totals));
+  }
+  if (points == 0) {
+    std::string yaml = kDesign;
+    if (!design.empty()) {
+      KILN_ASSIGN_OR_RETURN(yaml, ReadFile(design));
+    }
+    KILN_ASSIGN_OR_RETURN(const Config config, ParseConfig(yaml, design));
+    KILN_RETURN_IF_ERROR(RunPoint(config, programs, seed, &totals));
   }
   fmt::print("{} streams agree, {} of them behind stalls: {} beats of results, {} cycles\n",
              totals.programs, totals.stalled, totals.beats, totals.cycles);
@@ -90,14 +121,16 @@ Status RunAll(const std::string& design, int64_t programs, uint64_t seed) {
 
 int main(int count, char** values) {
   CLI::App app("Runs random programs of the cgra machine on simulated hardware");
-  int64_t programs = 1000;
+  int64_t programs = 1000, points = 0;
   uint64_t seed = 1;
   std::string design;
-  app.add_option("--programs", programs, "Streams to run");
-  app.add_option("--seed", seed, "Seed of the first stream");
+  app.add_option("--programs", programs, "Streams to run, of each design point");
+  app.add_option("--seed", seed, "Seed of the first stream and the first random design point");
   app.add_option("--design", design, "Design point; without: a small one");
+  app.add_option("--points", points, "Random design points to run on, in place of --design")
+      ->check(CLI::Range(0, 1000));
   CLI11_PARSE(app, count, values);
-  const kiln::Status status = kiln::cgra::RunAll(design, programs, seed);
+  const kiln::Status status = kiln::cgra::RunAll(design, points, programs, seed);
   if (status.ok()) return 0;
   fmt::print(stderr, "{}\n", kiln::MessageOf(status));
   return 1;

@@ -43,8 +43,8 @@ class Processors : public testing::Test {
   Processors() : folder_(TemporaryFolder::Create("kiln-processors").value()) {}
 
   // Runs `arguments` with OUT standing for a folder of its own, as on each processor, and compares
-  // what it writes.
-  void ExpectTheSameFiles(const std::vector<std::string>& arguments) {
+  // what it writes. `has_threads` says that the command has the option --threads.
+  void ExpectTheSameFiles(const std::vector<std::string>& arguments, bool has_threads = true) {
     const std::vector<std::vector<std::string>> processors = {
         {},
         {"KILN_CPU=portable", "DNNL_MAX_CPU_ISA=SSE41", kNoFma},
@@ -65,7 +65,7 @@ class Processors : public testing::Test {
           command.push_back(variable);
       }
       command.push_back(Program());
-      if (one_thread) command.insert(command.end(), {"--threads", "1"});
+      if (one_thread && has_threads) command.insert(command.end(), {"--threads", "1"});
       for (std::string argument : arguments) {
         if (const size_t at = argument.find("OUT"); at != std::string::npos)
           argument.replace(at, 3, out.string());
@@ -99,8 +99,21 @@ TEST_F(Processors, ExportWritesTheSameFile) {
 }
 
 TEST_F(Processors, CompileEmitsTheSameFolder) {
-  ExpectTheSameFiles(
-      {"compile", kModel, "--on", "systolic-int8-8x8", "--random", "16", "--emit", "OUT/design"});
+  for (const char* machine : {"systolic-int8-8x8", "se-4"}) {
+    ExpectTheSameFiles(
+        {"compile", kModel, "--on", machine, "--random", "16", "--emit", "OUT/design"});
+  }
+}
+
+// Searches that draw random numbers, compare costs, or ask a policy whose scores are sums of
+// floats.
+TEST_F(Processors, MappersFindTheSameMapping) {
+  for (const char* mapper : {"ppo", "guided", "annealing", "evolutionary", "exact"}) {
+    ExpectTheSameFiles(
+        {"cgra", "map", "fir-8", "--on", "se-16", "--mapper", mapper, "--steps", "400", "--mapping",
+         "OUT/mapping.json", "--configuration", "OUT/configuration.json"},
+        /*has_threads=*/false);
+  }
 }
 
 // Elementary functions of the reference level: inside a recurrence, in soft-max, and alone. In f64,
