@@ -67,7 +67,8 @@ std::optional<std::string> RandomHardware(uint64_t point,
 }  // namespace kiln::cgra
 
 KILN_CONFORMANCE(cgra, {
-                           .design_points = {"accelerators/se-16.yaml", "accelerators/se-4.yaml"},
+                           .design_points = {"accelerators/se-16.yaml", "accelerators/se-4.yaml",
+                                             "accelerators/se-4-fp32.yaml"},
                            .never = {{"normalise.*_norm", "lanes do not meet, and take no roots"}},
                            .rtl_design_point = "accelerators/se-4.yaml",
                            .quantises_outputs = true,

@@ -186,6 +186,24 @@ TEST(Chart, PictureIsAnElementOfAPage) {
       file);
 }
 
+// Compiled networks begin the names of nodes with the graph's. Boxes leave it out, and folders of
+// long paths; titles have all.
+TEST(Chart, BoxesShowTheLastPartOfLongNames) {
+  Drawn drawn = MakeDrawn();
+  drawn.graph.name = "/stem/conv+/stem/relu";
+  drawn.graph.nodes[1].name = "/stem/conv+/stem/relu shift";
+  drawn.graph.nodes[2].name = "/stage1/body/0/Add";
+  const std::string svg = MappingSvg(drawn.graph, drawn.mapping, drawn.config);
+  EXPECT_EQ(Count(svg, "<title>/stem/conv+/stem/relu shift, tile 0"), 2);
+  EXPECT_EQ(Count(svg, "text-anchor=\"middle\">shift</text>"), 2);
+  EXPECT_EQ(Count(svg, "text-anchor=\"middle\">→ shift</text>"), 2);
+  EXPECT_EQ(Count(svg, "text-anchor=\"middle\">Add</text>"), 2);
+  // The title of the picture is as wide as the picture.
+  drawn.graph.name = std::string(300, 'x');
+  EXPECT_THAT(MappingSvg(drawn.graph, drawn.mapping, drawn.config),
+              testing::ContainsRegex(">xxxxxxxxxxx*…: initiation interval 2, latency 13"));
+}
+
 // A box of the picture: its title and where it is.
 struct Box {
   std::string title, fill;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -96,7 +97,14 @@ TEST(Levels, AnMlpHasTheSumsThatOneComputesByHand) {
       EXPECT_EQ(kernel.host_reason, "");
       EXPECT_GE(kernel.certificate.cost, kernel.certificate.lower_bound);
       EXPECT_GT(kernel.certificate.lower_bound, 0);
-      EXPECT_NE(kernel.certificate.bound_from.find("mapping"), std::string::npos);
+      EXPECT_NE(kernel.certificate.bound_from.find("among all mappings"), std::string::npos);
+      // One of a thing is named in the singular.
+      EXPECT_FALSE(std::regex_search(kernel.schedule,
+                                     std::regex("(^|[^0-9])1 (vector|block|step|run|thread)s")))
+          << kernel.schedule;
+      EXPECT_TRUE(
+          std::regex_search(kernel.schedule, std::regex("^[0-9]+ vectors? x [0-9]+ blocks? of ")))
+          << kernel.schedule;
     }
     const Batch batch = RandomInputs(*program, 3);
     CheckLevels(*program, batch);

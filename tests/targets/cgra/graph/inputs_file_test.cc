@@ -55,8 +55,8 @@ TEST(InputsFile, NodesAreBinary32ThatItsOperatorsTouch) {
   const std::vector<bool> is_float = FloatNodes(graph);
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const std::string& name = graph.nodes[n].name;
-    EXPECT_EQ(is_float[n], name == "f" || name == "g" || name == "square" || name == "product" ||
-                               name == "real")
+    EXPECT_EQ(is_float[n],
+              name == "f" || name == "g" || name == "square" || name == "product" || name == "real")
         << name;
   }
 }

@@ -11,7 +11,10 @@ namespace kiln::cgra {
 namespace {
 
 constexpr int kLeft = 64, kTop = 48, kGap = 56, kCellWidth = 92, kCellHeight = 24, kMargin = 16;
-constexpr size_t kShownBytes = 13;
+constexpr size_t kShownBytes = 11;  // of a name in a box
+// The width of a character of a title, and the characters of a title beside the graph's name.
+constexpr int kTitleCharacter = 8;
+constexpr size_t kTitleBytes = 46, kLeastNameBytes = 8;
 // The colours of Okabe and Ito, which colour-blind readers tell apart, lightened for dark text.
 constexpr std::string_view kColours[] = {"#9ecae9", "#f7c97f", "#8fd3bd", "#e7b3cf",
                                          "#f3ec9b", "#e9a58a", "#b5c9de", "#cfcfcf"};
@@ -19,6 +22,7 @@ constexpr std::string_view kColours[] = {"#9ecae9", "#f7c97f", "#8fd3bd", "#e7b3
 // One box of the picture.
 struct Box {
   std::string name;
+  std::string text;  // the name as the box shows it
   Place place;
   int flow = 0;
 };
@@ -43,12 +47,24 @@ std::string SvgText(std::string_view text) {
   return out;
 }
 
-// Cuts a name to what a box can show, without splitting a UTF-8 character.
-std::string Shown(const std::string& name) {
-  if (name.size() <= kShownBytes) return name;
-  size_t end = kShownBytes - 1;
+// Cuts a name to a number of bytes, without splitting a UTF-8 character.
+std::string Shown(const std::string& name, size_t bytes) {
+  if (name.size() <= bytes) return name;
+  size_t end = bytes - 1;
   while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
   return name.substr(0, end) + "…";
+}
+
+// Returns a node's name for a box: without the graph's name, with which compiled networks begin
+// names, and of a path only the last part.
+std::string ShortName(const ComputationGraph& graph, const std::string& name) {
+  std::string_view rest = name;
+  if (!graph.name.empty() && rest.starts_with(graph.name + ' '))
+    rest.remove_prefix(graph.name.size() + 1);
+  const size_t slash = rest.rfind('/');
+  if (rest.size() > kShownBytes && slash != std::string_view::npos && slash + 1 < rest.size())
+    rest.remove_prefix(slash + 1);
+  return std::string(rest);
 }
 
 // The boxes, in the order of nodes, then of pass-throughs; -1 for nodes that have none.
@@ -64,7 +80,8 @@ Boxes BoxesOf(const ComputationGraph& graph, const Mapping& mapping, const Confi
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     if (!graph.TakesSlot(static_cast<int>(n)) || mapping.fused_into[n] >= 0) continue;
     boxes.of_node[n] = static_cast<int>(boxes.all.size());
-    boxes.all.push_back({graph.nodes[n].name, mapping.places[n], flows[n]});
+    const std::string& name = graph.nodes[n].name;
+    boxes.all.push_back({name, ShortName(graph, name), mapping.places[n], flows[n]});
   }
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const int into = mapping.fused_into[n];
@@ -73,11 +90,13 @@ Boxes BoxesOf(const ComputationGraph& graph, const Mapping& mapping, const Confi
     if (boxes.of_node[n] < 0) continue;
     Box& box = boxes.all[static_cast<size_t>(boxes.of_node[n])];
     box.name = graph.nodes[n].name + " + " + box.name;
+    box.text = ShortName(graph, graph.nodes[n].name) + " + " + box.text;
   }
   for (const PassThrough& pass : mapping.passes) {
     boxes.of_pass.push_back(static_cast<int>(boxes.all.size()));
     const auto node = static_cast<size_t>(pass.node);
-    boxes.all.push_back({"→ " + graph.nodes[node].name, pass.place, flows[node]});
+    const std::string& name = graph.nodes[node].name;
+    boxes.all.push_back({"→ " + name, "→ " + ShortName(graph, name), pass.place, flows[node]});
   }
   return boxes;
 }
@@ -117,7 +136,7 @@ class Grid {
         "text-anchor=\"middle\">{}</text></g>\n",
         SvgText(box.name), detail, X(box.place.tile) + 3, Y(row) + 2, kCellWidth - 6,
         kCellHeight - 4, kColours[static_cast<size_t>(std::max(box.flow, 0)) % std::size(kColours)],
-        X(box.place.tile) + kCellWidth / 2, Y(row) + 16, SvgText(Shown(box.name)));
+        X(box.place.tile) + kCellWidth / 2, Y(row) + 16, SvgText(Shown(box.text, kShownBytes)));
   }
 
  private:
@@ -175,6 +194,9 @@ std::string MappingSvg(const ComputationGraph& graph, const Mapping& mapping, co
   const Grid thread(schedule.bottom() + kGap + 24, config.tiles(), latency);
   const int width = kLeft + config.tiles() * kCellWidth + kMargin;
   const int height = thread.bottom() + kMargin;
+  const auto title_bytes = static_cast<size_t>(width / kTitleCharacter);
+  const size_t name_bytes =
+      std::max(kLeastNameBytes, title_bytes - std::min(title_bytes, kTitleBytes));
   std::string out = fmt::format(
       "<svg {6} viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
       "height=\"{1}\" font-family=\"sans-serif\" font-size=\"12\">\n"
@@ -183,7 +205,7 @@ std::string MappingSvg(const ComputationGraph& graph, const Mapping& mapping, co
       "</defs>\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n"
       "<text x=\"{2}\" y=\"20\" font-size=\"14\">{3}: initiation interval {4}, latency {5} "
       "cycles</text>\n",
-      width, height, kMargin, SvgText(graph.name), interval, latency,
+      width, height, kMargin, SvgText(Shown(graph.name, name_bytes)), interval, latency,
       options.id.empty() ? "xmlns=\"http://www.w3.org/2000/svg\"" : "class=\"paper\"", options.id);
   out += schedule.Draw("slots, repeated for every thread");
   out += thread.Draw("cycles of one thread");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "fmt/format.h"
@@ -75,12 +76,14 @@ Status AddBias(const std::vector<const Value*>& biases, std::vector<double>* off
 }
 
 std::string PrintTiling(const Tiling& t, const Launch& launch) {
-  std::string text = fmt::format("{} vectors x {} blocks of {}", t.vectors, t.blocks,
-                                 t.lanes_on_rows ? "rows" : "columns");
+  const auto counted = [](int64_t count, std::string_view noun) {
+    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+  };
+  std::string text = fmt::format("{} x {} of {}", counted(t.vectors, "vector"),
+                                 counted(t.blocks, "block"), t.lanes_on_rows ? "rows" : "columns");
   if (t.unroll > 1) text += fmt::format(", {} steps a thread", t.unroll);
-  return text + fmt::format(", interval {}, {} runs of {} threads",
-                            launch.mapped->mapping.initiation_interval, launch.runs,
-                            launch.threads);
+  return text + fmt::format(", interval {}, {} of {}", launch.mapped->mapping.initiation_interval,
+                            counted(launch.runs, "run"), counted(launch.threads, "thread"));
 }
 
 }  // namespace
