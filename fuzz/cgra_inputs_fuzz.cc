@@ -31,7 +31,8 @@ void Check(const ComputationGraph& graph, std::string_view text, int threads) {
     KILN_CHECK(kiln::MessageOf(inputs.status()).find('\n') == std::string::npos);
     return;
   }
-  KILN_CHECK(!inputs->empty() && inputs->size() <= static_cast<size_t>(kiln::budgets::kComputationThreads));
+  KILN_CHECK(!inputs->empty() &&
+             inputs->size() <= static_cast<size_t>(kiln::budgets::kComputationThreads));
   KILN_CHECK(threads == 0 || inputs->size() == static_cast<size_t>(threads));
   for (const auto& thread : *inputs) {
     KILN_CHECK(thread.size() == 2);
