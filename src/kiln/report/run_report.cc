@@ -305,8 +305,10 @@ std::string UtilisationText(const RunReport& report) {
   return *utilisation < kLeastShown ? "under " + Percent(kLeastShown) : Percent(*utilisation);
 }
 
-std::string ToText(const RunReport& report, int top) {
-  Lines lines;
+namespace {
+
+// What ran: network, machine, data, quantisation.
+void AddSetting(const RunReport& report, Lines& lines) {
   lines.Add("model",
             fmt::format("{}: {}, {}, {} -> {}", report.model.source,
                         Counted(report.model.parameters, "parameter"),
@@ -327,7 +329,10 @@ std::string ToText(const RunReport& report, int top) {
     lines.Add("quantised", report.quantisation->Describe());
   }
   for (const std::string& note : report.notes) lines.Add("note", note);
-  lines.Blank();
+}
+
+// How exact the results are.
+void AddAccuracy(const RunReport& report, Lines& lines) {
   const std::string quantised_name =
       report.quantisation.has_value() ? report.quantisation->format : "quantised";
   if (report.fp32.has_value()) {
@@ -351,7 +356,11 @@ std::string ToText(const RunReport& report, int top) {
   for (const OutputFidelity& output : report.outputs) {
     lines.Add(&output == report.outputs.data() ? "outputs" : "", FidelityText(output));
   }
-  const std::optional<Performance> performance = PerformanceOf(report);
+}
+
+// Time, energy and area.
+void AddCosts(const RunReport& report, const std::optional<Performance>& performance,
+              Lines& lines) {
   if (!report.cycles_per_image.empty()) {
     const auto [least, most] =
         std::minmax_element(report.cycles_per_image.begin(), report.cycles_per_image.end());
@@ -377,6 +386,11 @@ std::string ToText(const RunReport& report, int top) {
   }
   if (const std::string interval = IntervalText(report); !interval.empty())
     lines.Add("interval", interval);
+}
+
+// Agreement of the levels, the host's share, memory, clock and speed.
+void AddMachine(const RunReport& report, const std::optional<Performance>& performance,
+                Lines& lines) {
   if (report.compared_images > 0) {
     lines.Add("bits",
               report.different_images == 0
@@ -407,6 +421,18 @@ std::string ToText(const RunReport& report, int top) {
                                                         report.run_seconds)));
   }
   if (!report.outputs_file.empty()) lines.Add("written", WrittenText(report));
+}
+
+}  // namespace
+
+std::string ToText(const RunReport& report, int top) {
+  Lines lines;
+  AddSetting(report, lines);
+  lines.Blank();
+  AddAccuracy(report, lines);
+  const std::optional<Performance> performance = PerformanceOf(report);
+  AddCosts(report, performance, lines);
+  AddMachine(report, performance, lines);
   std::string out = lines.Take();
   const std::string costs =
       report.machine.has_value() ? CostTable(report.machine->cost, report.energy) : "";

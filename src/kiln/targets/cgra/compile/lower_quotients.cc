@@ -76,160 +76,163 @@ int AppendCode(const ValueCodes& codes, int value, GraphBuilder* graph) {
   return graph->AddLiteral(Op::kMin, "high", value, codes.high);
 }
 
-}  // namespace
-
-// Lanes hold rows, and threads their elements. The launches: the greatest of each row; exponentials
-// of the differences to it, and their sum; the sum's reciprocal; products of both.
-Status Lowering::EmitSoftmax(const Group& group) {
-  const Node& node = *group.anchor;
-  const Value& input = *node.operand(0);
-  KILN_ASSIGN_OR_RETURN(const ValueCodes x, CodesOf(input));
-  KILN_ASSIGN_OR_RETURN(const ValueCodes y, CodesOf(*group.result));
-  const Shape& shape = input.shape();
-  const auto axis = NormaliseAxis(node.attributes().Int("axis", -1), shape.rank());
-  if (!axis.has_value()) return ToHost("a soft-max along an axis that is out of range");
-  if (config_.outputs < 2) return ToHost("a soft-max on a machine with one output");
-  if (y.bits > kMostResultBits) {
-    return ToHost(fmt::format("a soft-max with results of {} bits, reciprocals allow {}", y.bits,
-                              kMostResultBits));
-  }
-  const int64_t elements = shape.NumElements(), length = shape[*axis], rows = elements / length;
-  int64_t inner = 1;
-  for (int i = *axis + 1; i < shape.rank(); ++i) inner *= shape[i];
-  const int bits = std::min(kMostPartBits, kSumOfPartBits - CeilLog2(length));
-  // Each exponential is rounded, which moves the sum, and all of them have a relative error; so
-  // have their leading bits and the reciprocal.
-  const double error = (std::ldexp(static_cast<double>(length), -bits - 1) + kShareError) / y.scale;
-  if (bits < kLeastPartBits || error > kMostResultError) {
-    return ToHost(fmt::format("a soft-max of {} elements whose results may be {:.1f} codes off",
-                              length, error));
-  }
-  const std::optional<Exponential> parts = PartsOf(x, bits);
-  if (!parts.has_value())
-    return ToHost("a soft-max whose exponentials need more bits than lanes have");
-
-  const auto element = [length, inner](int64_t row, int64_t k) {
-    return (row / inner * length + k) * inner + row % inner;
-  };
-  const auto row_of = [length, inner](int64_t e) {
-    return e / (length * inner) * inner + e % inner;
-  };
-  const int64_t lanes = config_.lanes;
-  MachineKernel kernel;
-  kernel.result = group.result;
-  const int in = AddValue(input, &kernel);
-  const auto add_buffer = [&](Buffer buffer) { return AddBuffer(std::move(buffer), &kernel); };
-  const int most = add_buffer({.size = rows}), sums = add_buffer({.size = rows});
-  const int exponentials = add_buffer({.size = elements});
-  const int reciprocals = add_buffer({.size = rows});
-  const int result = add_buffer({.is_result = true, .size = elements});
-  const std::string name = KernelName(group.nodes);
-
-  Reduction greatest;
-  greatest.maximum = true;
-  greatest.outputs = rows;
-  greatest.depth = length;
-  greatest.input = in;
-  greatest.at = element;
-  greatest.otherwise = x.low;
-  KILN_ASSIGN_OR_RETURN(
-      Choice choice, Choose(greatest, config_, most, name, &GraphOfReduction, &LaunchOfReduction));
-  double least = choice.least_cycles;
-  kernel.launches.push_back(std::move(choice.launch));
-
-  GraphBuilder summed(name);
-  const int code = summed.Input("x"), row_most = summed.Input("greatest");
-  const int part =
-      AppendExponential(*parts, "exp", summed.Add(Op::kSub, "below", code, row_most), 0, &summed);
-  summed.Output(part, "exp out");
-  summed.Output(summed.Accumulate(Op::kAdd, "sum", part, 0), "sum out");
-  Launch launch;
-  KILN_ASSIGN_OR_RETURN(launch.mapped, MapGraph(summed.Finish(), config_));
-  launch.runs = CeilDivide(rows, lanes);
-  launch.threads = length;
-  const ElementIndex at_element = [=](int64_t run, int64_t thread, int64_t lane) {
-    const int64_t row = run * lanes + lane;
-    return row < rows ? element(row, thread) : -1;
-  };
-  const ElementIndex at_row = [=](int64_t run, int64_t, int64_t lane) {
-    const int64_t row = run * lanes + lane;
-    return row < rows ? row : -1;
-  };
-  launch.feeds = {{in, at_element, 0}, {most, at_row, 0}};
-  // Every thread sends its sum so far; the last thread's sum remains.
-  launch.drains = {{exponentials, at_element}, {sums, at_row}};
-  least += AppendLaunch(std::move(launch), config_, &kernel);
-
+// A soft-max: codes of its operand and result, and its rows, each of `length` elements that lie
+// `inner` elements apart.
+struct SoftmaxPlan {
+  ValueCodes x, y;
+  int64_t elements = 0, length = 0, rows = 0, inner = 1;
+  int bits = 0;       // of exponentials, after the binary point
+  Exponential parts;  // of a code less the greatest of its row
   // Reciprocals of real sums have the unit 2^(kProductBits - shift) codes, so that the greatest
   // one, of the sum 1, has just kProductBits bits.
-  const int shift =
-      std::clamp(static_cast<int>(std::floor(2 * kProductBits + elementary::Log2(y.scale))), 1,
-                 2 * kProductBits);
-  const double greatest_reciprocal = std::ldexp(1 / y.scale, shift - kProductBits);
-  const double dividend = std::round(std::ldexp(greatest_reciprocal, 1 + bits - kReciprocalBits));
-  if (!(dividend >= 1)) return ToHost("a soft-max whose scale leaves no codes but 0");
-  Division division;
-  division.dividend = add_buffer({.constants = {static_cast<int32_t>(dividend)}, .size = 1});
-  division.divisor = sums;
-  division.quotient = reciprocals;
-  division.one_dividend = true;
-  division.elements = rows;
-  division.bits = kReciprocalBits;
-  KILN_ASSIGN_OR_RETURN(const double of_division, AppendDivision(division, config_, &kernel));
-  least += of_division;
+  int shift = 1;
+  int32_t dividend = 1;  // of the division that gives reciprocals
 
-  GraphBuilder scaled(name);
-  int value = scaled.Input("exp"), factor = scaled.Input("reciprocal");
-  factor = scaled.AddLiteral(Op::kAdd, "half", factor, 1);
-  factor = scaled.AddLiteral(Op::kShr, "rounded", factor, 1);
-  value = scaled.AddLiteral(Op::kShr, "leading bits", value, bits - kProductBits);
-  value = scaled.Add(Op::kMul, "product", value, factor);
-  value = scaled.AddLiteral(Op::kAdd, "product half", value, 1 << (shift - 1));
-  value = scaled.AddLiteral(Op::kShr, "shift", value, shift);
-  scaled.Output(AppendCode(y, value, &scaled), group.result->name());
-  Launch last;
-  KILN_ASSIGN_OR_RETURN(last.mapped, MapGraph(scaled.Finish(), config_));
-  const ElementIndex at = BroadcastIndex(shape, shape, lanes);
-  last.threads = CeilDivide(elements, lanes);
-  last.feeds = {{exponentials, at, 0},
-                {reciprocals,
-                 [at, row_of](int64_t run, int64_t thread, int64_t lane) {
-                   const int64_t e = at(run, thread, lane);
-                   return e < 0 ? e : row_of(e);
-                 },
-                 0}};
-  last.drains = {{result, at}};
-  least += AppendLaunch(std::move(last), config_, &kernel);
-  std::string schedule = fmt::format("{} rows of {}, exponentials of {} bits", rows, length, bits);
-  AddKernel(group, std::move(kernel), "sums", OperatorsOf(group.nodes), std::move(schedule), least);
-  return OkStatus();
+  int64_t Element(int64_t row, int64_t k) const {
+    return (row / inner * length + k) * inner + row % inner;
+  }
+  int64_t RowOf(int64_t element) const {
+    return element / (length * inner) * inner + element % inner;
+  }
+};
+
+StatusOr<SoftmaxPlan> PlanSoftmax(const Node& node, const Value& result, const Config& config) {
+  SoftmaxPlan plan;
+  KILN_ASSIGN_OR_RETURN(plan.x, CodesOf(*node.operand(0)));
+  KILN_ASSIGN_OR_RETURN(plan.y, CodesOf(result));
+  const Shape& shape = node.operand(0)->shape();
+  const auto axis = NormaliseAxis(node.attributes().Int("axis", -1), shape.rank());
+  if (!axis.has_value()) return ToHost("a soft-max along an axis that is out of range");
+  if (config.outputs < 2) return ToHost("a soft-max on a machine with one output");
+  if (plan.y.bits > kMostResultBits) {
+    return ToHost(fmt::format("a soft-max with results of {} bits, reciprocals allow {}",
+                              plan.y.bits, kMostResultBits));
+  }
+  plan.elements = shape.NumElements();
+  plan.length = shape[*axis];
+  plan.rows = plan.elements / plan.length;
+  for (int i = *axis + 1; i < shape.rank(); ++i) plan.inner *= shape[i];
+  plan.bits = std::min(kMostPartBits, kSumOfPartBits - CeilLog2(plan.length));
+  // Each exponential is rounded, which moves the sum, and all of them have a relative error; so
+  // have their leading bits and the reciprocal.
+  const double scale = plan.y.scale;
+  const double error =
+      (std::ldexp(static_cast<double>(plan.length), -plan.bits - 1) + kShareError) / scale;
+  if (plan.bits < kLeastPartBits || error > kMostResultError) {
+    return ToHost(fmt::format("a soft-max of {} elements whose results may be {:.1f} codes off",
+                              plan.length, error));
+  }
+  std::optional<Exponential> parts = PartsOf(plan.x, plan.bits);
+  if (!parts.has_value())
+    return ToHost("a soft-max whose exponentials need more bits than lanes have");
+  plan.parts = *std::move(parts);
+  plan.shift = std::clamp(static_cast<int>(std::floor(2 * kProductBits + elementary::Log2(scale))),
+                          1, 2 * kProductBits);
+  const double greatest = std::ldexp(1 / scale, plan.shift - kProductBits);
+  const double dividend = std::round(std::ldexp(greatest, 1 + plan.bits - kReciprocalBits));
+  if (!(dividend >= 1)) return ToHost("a soft-max whose scale leaves no codes but 0");
+  plan.dividend = static_cast<int32_t>(dividend);
+  return plan;
 }
 
-// A and B are the codes less their zero points, and M / D is the ratio of scales. The first launch
-// computes |A| M, held to |B| D, and |B| D; others divide the two; the last one adds sign, zero
-// point and bounds. A quotient of 0 and 0 has the code of zero, as NaN has in the quantiser.
-Status Lowering::EmitQuotient(const Group& group) {
-  const Node& node = *group.anchor;
-  const Value &dividend = *node.operand(0), &divisor = *node.operand(1);
-  KILN_ASSIGN_OR_RETURN(const ValueCodes b, CodesOf(divisor));
-  KILN_ASSIGN_OR_RETURN(const ValueCodes y, CodesOf(*group.result));
-  // A number is a code 1 or -1 with a scale.
-  const bool is_number = dividend.is_constant();
-  ValueCodes a;
+// Returns the reduction of rows to their greatest codes.
+Reduction GreatestOf(const SoftmaxPlan& plan, int input) {
+  Reduction greatest;
+  greatest.maximum = true;
+  greatest.outputs = plan.rows;
+  greatest.depth = plan.length;
+  greatest.input = input;
+  greatest.at = [plan](int64_t row, int64_t k) { return plan.Element(row, k); };
+  greatest.otherwise = plan.x.low;
+  return greatest;
+}
+
+// Returns the launch of exponentials and their sums: lanes hold rows, threads elements.
+StatusOr<Launch> ExponentialsOf(const SoftmaxPlan& plan, const std::string& name,
+                                const Config& config, int input, int most, int exponentials,
+                                int sums) {
+  GraphBuilder graph(name);
+  const int code = graph.Input("x"), row_most = graph.Input("greatest");
+  const int part =
+      AppendExponential(plan.parts, "exp", graph.Add(Op::kSub, "below", code, row_most), 0, &graph);
+  graph.Output(part, "exp out");
+  graph.Output(graph.Accumulate(Op::kAdd, "sum", part, 0), "sum out");
+  Launch launch;
+  KILN_ASSIGN_OR_RETURN(launch.mapped, MapGraph(graph.Finish(), config));
+  const int64_t lanes = config.lanes;
+  launch.runs = CeilDivide(plan.rows, lanes);
+  launch.threads = plan.length;
+  const ElementIndex at_element = [plan, lanes](int64_t run, int64_t thread, int64_t lane) {
+    const int64_t row = run * lanes + lane;
+    return row < plan.rows ? plan.Element(row, thread) : -1;
+  };
+  const ElementIndex at_row = [plan, lanes](int64_t run, int64_t, int64_t lane) {
+    const int64_t row = run * lanes + lane;
+    return row < plan.rows ? row : -1;
+  };
+  launch.feeds = {{input, at_element, 0}, {most, at_row, 0}};
+  // Every thread sends its sum so far; the last thread's sum remains.
+  launch.drains = {{exponentials, at_element}, {sums, at_row}};
+  return launch;
+}
+
+// Returns the launch of the products of exponentials and reciprocals: lanes hold elements.
+StatusOr<Launch> SharesOf(const SoftmaxPlan& plan, const Value& result_value,
+                          const std::string& name, const Config& config, int exponentials,
+                          int reciprocals, int result) {
+  GraphBuilder graph(name);
+  int value = graph.Input("exp"), factor = graph.Input("reciprocal");
+  factor = graph.AddLiteral(Op::kAdd, "half", factor, 1);
+  factor = graph.AddLiteral(Op::kShr, "rounded", factor, 1);
+  value = graph.AddLiteral(Op::kShr, "leading bits", value, plan.bits - kProductBits);
+  value = graph.Add(Op::kMul, "product", value, factor);
+  value = graph.AddLiteral(Op::kAdd, "product half", value, 1 << (plan.shift - 1));
+  value = graph.AddLiteral(Op::kShr, "shift", value, plan.shift);
+  graph.Output(AppendCode(plan.y, value, &graph), result_value.name());
+  Launch launch;
+  KILN_ASSIGN_OR_RETURN(launch.mapped, MapGraph(graph.Finish(), config));
+  const Shape& shape = result_value.shape();
+  const ElementIndex at = BroadcastIndex(shape, shape, config.lanes);
+  launch.threads = CeilDivide(plan.elements, int64_t{config.lanes});
+  launch.feeds = {{exponentials, at, 0},
+                  {reciprocals,
+                   [at, plan](int64_t run, int64_t thread, int64_t lane) {
+                     const int64_t e = at(run, thread, lane);
+                     return e < 0 ? e : plan.RowOf(e);
+                   },
+                   0}};
+  launch.drains = {{result, at}};
+  return launch;
+}
+
+// A quotient: codes of its operands and result, and the factors of both magnitudes.
+struct QuotientPlan {
+  ValueCodes a, b, y;
+  bool is_number = false;  // the dividend is one: a code 1 or -1 with a scale
   int32_t sign_of_number = 1;
-  if (is_number) {
+  int bits = 0;  // of the quotient, with the one for rounding
+  int32_t over = 1, under = 1;
+};
+
+StatusOr<QuotientPlan> PlanQuotient(const Value& dividend, const Value& divisor,
+                                    const Value& result) {
+  QuotientPlan plan;
+  KILN_ASSIGN_OR_RETURN(plan.b, CodesOf(divisor));
+  KILN_ASSIGN_OR_RETURN(plan.y, CodesOf(result));
+  plan.is_number = dividend.is_constant();
+  if (plan.is_number) {
     const auto number = NumberOf(&dividend);
     if (!number.has_value() || !std::isfinite(*number) || *number == 0)
       return ToHost("a division of other constants than one number by activations");
-    sign_of_number = *number < 0 ? -1 : 1;
-    a.scale = std::abs(*number);
+    plan.sign_of_number = *number < 0 ? -1 : 1;
+    plan.a.scale = std::abs(*number);
   } else {
-    KILN_ASSIGN_OR_RETURN(a, CodesOf(dividend));
+    KILN_ASSIGN_OR_RETURN(plan.a, CodesOf(dividend));
   }
-  const int64_t reach_a = is_number ? 1 : Distance(a), reach_b = Distance(b);
-  const int bits = y.bits + 1;
-  const double factor = a.scale / (b.scale * y.scale);
-  const double ratio = std::ldexp(factor, 1 - bits);
+  const int64_t reach_a = plan.is_number ? 1 : Distance(plan.a), reach_b = Distance(plan.b);
+  plan.bits = plan.y.bits + 1;
+  const double factor = plan.a.scale / (plan.b.scale * plan.y.scale);
+  const double ratio = std::ldexp(factor, 1 - plan.bits);
   const int64_t whole_a = ((int64_t{1} << 31) - 1) / reach_a;
   const int64_t whole_b = (kMostDividend - 1) / reach_b;
   const auto most_a = static_cast<double>(whole_a), most_b = static_cast<double>(whole_b);
@@ -238,87 +241,160 @@ Status Lowering::EmitQuotient(const Group& group) {
     over = most_a;
     under = std::round(most_a / ratio);
   }
-  const double greatest = std::min(static_cast<double>(reach_a) * factor, std::ldexp(1.0, y.bits));
+  const double greatest =
+      std::min(static_cast<double>(reach_a) * factor, std::ldexp(1.0, plan.y.bits));
   if (!(over >= 1 && under >= 1) || greatest / (2 * std::min(over, under)) > kMostQuotientError)
     return ToHost("a quotient whose scales are too far apart for 32 bits");
+  plan.over = static_cast<int32_t>(over);
+  plan.under = static_cast<int32_t>(under);
+  return plan;
+}
 
+// Appends an operand less its zero point.
+int AppendCentred(const Value& value, const ValueCodes& codes, GraphBuilder* graph) {
+  const int code = graph->Input(value.name());
+  return codes.zero == 0 ? code : graph->AddLiteral(Op::kSub, "centre", code, codes.zero);
+}
+
+// Appends the magnitude of a number.
+int AppendMagnitude(int value, GraphBuilder* graph) {
+  const int negative = graph->AddLiteral(Op::kMul, "negative", value, -1);
+  return graph->Add(Op::kMax, "magnitude", negative, value);
+}
+
+// Returns the graph of the magnitudes that are divided.
+ComputationGraph MagnitudesOf(const QuotientPlan& plan, const Value& dividend, const Value& divisor,
+                              const std::string& name) {
+  GraphBuilder graph(name);
+  const int numerator =
+      plan.is_number ? -1 : AppendMagnitude(AppendCentred(dividend, plan.a, &graph), &graph);
+  int bound =
+      graph.AddLiteral(Op::kMul, "divisor",
+                       AppendMagnitude(AppendCentred(divisor, plan.b, &graph), &graph), plan.under);
+  // A divisor of 0 becomes the least one, which the dividend exceeds unless it is 0, too.
+  bound = graph.AddLiteral(Op::kMax, "divisor", bound, 1);
+  const int held =
+      plan.is_number
+          ? graph.AddLiteral(Op::kMin, "dividend held", bound, plan.over)
+          : graph.Add(Op::kMin, "dividend held",
+                      graph.AddLiteral(Op::kMul, "dividend", numerator, plan.over), bound);
+  graph.Output(held, "dividend out");
+  graph.Output(bound, "divisor out");
+  return graph.Finish();
+}
+
+// Returns the graph that rounds the quotient of magnitudes and gives it sign and zero point.
+ComputationGraph SignedQuotientOf(const QuotientPlan& plan, const Value& dividend,
+                                  const Value& divisor, const Value& result,
+                                  const std::string& name) {
+  GraphBuilder graph(name);
+  int value = graph.Input("quotient");
+  value = graph.AddLiteral(Op::kAdd, "half", value, 1);
+  value = graph.AddLiteral(Op::kShr, "rounded", value, 1);
+  if (!plan.is_number) {
+    int sign = AppendCentred(dividend, plan.a, &graph);
+    sign = graph.AddLiteral(Op::kMax, "sign low", sign, -1);
+    sign = graph.AddLiteral(Op::kMin, "sign high", sign, 1);
+    value = graph.Add(Op::kMul, "with sign", value, sign);
+  }
+  const int sign_bits =
+      graph.AddLiteral(Op::kSra, "sign bits", AppendCentred(divisor, plan.b, &graph), 31);
+  const int sign = graph.AddLiteral(Op::kOr, "sign", sign_bits, 1);
+  value = graph.Add(Op::kMul, "with signs", value, sign);
+  if (plan.sign_of_number < 0) value = graph.AddLiteral(Op::kMul, "negative", value, -1);
+  graph.Output(AppendCode(plan.y, value, &graph), result.name());
+  return graph.Finish();
+}
+
+}  // namespace
+
+// Lanes hold rows, and threads their elements. The launches: the greatest of each row; exponentials
+// of the differences to it, and their sum; the sum's reciprocal; products of both.
+Status Lowering::EmitSoftmax(const Group& group) {
+  KILN_ASSIGN_OR_RETURN(const SoftmaxPlan plan, PlanSoftmax(*group.anchor, *group.result, config_));
+  MachineKernel kernel;
+  kernel.result = group.result;
+  const int in = AddValue(*group.anchor->operand(0), &kernel);
+  const auto add_buffer = [&](Buffer buffer) { return AddBuffer(std::move(buffer), &kernel); };
+  const int most = add_buffer({.size = plan.rows}), sums = add_buffer({.size = plan.rows});
+  const int exponentials = add_buffer({.size = plan.elements});
+  const int reciprocals = add_buffer({.size = plan.rows});
+  const int result = add_buffer({.is_result = true, .size = plan.elements});
+  const std::string name = KernelName(group.nodes);
+
+  KILN_ASSIGN_OR_RETURN(Choice choice, Choose(GreatestOf(plan, in), config_, most, name,
+                                              &GraphOfReduction, &LaunchOfReduction));
+  double least = choice.least_cycles;
+  kernel.launches.push_back(std::move(choice.launch));
+  KILN_ASSIGN_OR_RETURN(Launch launch,
+                        ExponentialsOf(plan, name, config_, in, most, exponentials, sums));
+  least += AppendLaunch(std::move(launch), config_, &kernel);
+  Division division;
+  division.dividend = add_buffer({.constants = {plan.dividend}, .size = 1});
+  division.divisor = sums;
+  division.quotient = reciprocals;
+  division.one_dividend = true;
+  division.elements = plan.rows;
+  division.bits = kReciprocalBits;
+  KILN_ASSIGN_OR_RETURN(const double of_division, AppendDivision(division, config_, &kernel));
+  least += of_division;
+  KILN_ASSIGN_OR_RETURN(
+      launch, SharesOf(plan, *group.result, name, config_, exponentials, reciprocals, result));
+  least += AppendLaunch(std::move(launch), config_, &kernel);
+  AddKernel(
+      group, std::move(kernel), "sums", OperatorsOf(group.nodes),
+      fmt::format("{} rows of {}, exponentials of {} bits", plan.rows, plan.length, plan.bits),
+      least);
+  return OkStatus();
+}
+
+// A and B are the codes less their zero points, and M / D is the ratio of scales. The first launch
+// computes |A| M, held to |B| D, and |B| D; others divide the two; the last one adds sign, zero
+// point and bounds. A quotient of 0 and 0 has the code of zero, as NaN has in the quantiser.
+Status Lowering::EmitQuotient(const Group& group) {
+  const Value &dividend = *group.anchor->operand(0), &divisor = *group.anchor->operand(1);
+  KILN_ASSIGN_OR_RETURN(const QuotientPlan plan, PlanQuotient(dividend, divisor, *group.result));
   const Shape& shape = group.result->shape();
   const int64_t elements = shape.NumElements(), lanes = config_.lanes;
   MachineKernel kernel;
   kernel.result = group.result;
   const auto add_buffer = [&](Buffer buffer) { return AddBuffer(std::move(buffer), &kernel); };
   std::vector<Feed> operands;
-  if (!is_number) {
+  if (!plan.is_number) {
     operands.push_back(
-        {AddValue(dividend, &kernel), BroadcastIndex(dividend.shape(), shape, lanes), a.zero});
+        {AddValue(dividend, &kernel), BroadcastIndex(dividend.shape(), shape, lanes), plan.a.zero});
   }
   operands.push_back(
-      {AddValue(divisor, &kernel), BroadcastIndex(divisor.shape(), shape, lanes), b.zero});
+      {AddValue(divisor, &kernel), BroadcastIndex(divisor.shape(), shape, lanes), plan.b.zero});
   Division division;
   division.dividend = add_buffer({.size = elements});
   division.divisor = add_buffer({.size = elements});
   division.quotient = add_buffer({.size = elements});
   division.elements = elements;
-  division.bits = bits;
+  division.bits = plan.bits;
   const int result = add_buffer({.is_result = true, .size = elements});
   const std::string name = KernelName(group.nodes);
   const ElementIndex at = BroadcastIndex(shape, shape, lanes);
-  // Add an operand less its zero point, and the magnitude of a number.
-  const auto centred = [](GraphBuilder* graph, const Value& value, const ValueCodes& codes) {
-    const int code = graph->Input(value.name());
-    return codes.zero == 0 ? code : graph->AddLiteral(Op::kSub, "centre", code, codes.zero);
-  };
-  const auto magnitude = [](GraphBuilder* graph, int value) {
-    const int negative = graph->AddLiteral(Op::kMul, "negative", value, -1);
-    return graph->Add(Op::kMax, "magnitude", negative, value);
-  };
 
-  GraphBuilder before(name);
-  const int numerator = is_number ? -1 : magnitude(&before, centred(&before, dividend, a));
-  int bound =
-      before.AddLiteral(Op::kMul, "divisor", magnitude(&before, centred(&before, divisor, b)),
-                        static_cast<int32_t>(under));
-  // A divisor of 0 becomes the least one, which the dividend exceeds unless it is 0, too.
-  bound = before.AddLiteral(Op::kMax, "divisor", bound, 1);
-  const auto multiplier = static_cast<int32_t>(over);
-  const int held =
-      is_number ? before.AddLiteral(Op::kMin, "dividend held", bound, multiplier)
-                : before.Add(Op::kMin, "dividend held",
-                             before.AddLiteral(Op::kMul, "dividend", numerator, multiplier), bound);
-  before.Output(held, "dividend out");
-  before.Output(bound, "divisor out");
   Launch first;
-  KILN_ASSIGN_OR_RETURN(first.mapped, MapGraph(before.Finish(), config_));
+  KILN_ASSIGN_OR_RETURN(first.mapped,
+                        MapGraph(MagnitudesOf(plan, dividend, divisor, name), config_));
   first.threads = CeilDivide(elements, lanes);
   first.feeds = operands;
   first.drains = {{division.dividend, at}, {division.divisor, at}};
   double least = AppendLaunch(std::move(first), config_, &kernel);
   KILN_ASSIGN_OR_RETURN(const double of_division, AppendDivision(division, config_, &kernel));
   least += of_division;
-
-  GraphBuilder after(name);
-  int value = after.Input("quotient");
-  value = after.AddLiteral(Op::kAdd, "half", value, 1);
-  value = after.AddLiteral(Op::kShr, "rounded", value, 1);
-  if (!is_number) {
-    int sign = centred(&after, dividend, a);
-    sign = after.AddLiteral(Op::kMax, "sign low", sign, -1);
-    sign = after.AddLiteral(Op::kMin, "sign high", sign, 1);
-    value = after.Add(Op::kMul, "with sign", value, sign);
-  }
-  const int sign_bits = after.AddLiteral(Op::kSra, "sign bits", centred(&after, divisor, b), 31);
-  const int sign = after.AddLiteral(Op::kOr, "sign", sign_bits, 1);
-  value = after.Add(Op::kMul, "with signs", value, sign);
-  if (sign_of_number < 0) value = after.AddLiteral(Op::kMul, "negative", value, -1);
-  after.Output(AppendCode(y, value, &after), group.result->name());
   Launch last;
-  KILN_ASSIGN_OR_RETURN(last.mapped, MapGraph(after.Finish(), config_));
+  KILN_ASSIGN_OR_RETURN(
+      last.mapped,
+      MapGraph(SignedQuotientOf(plan, dividend, divisor, *group.result, name), config_));
   last.threads = CeilDivide(elements, lanes);
   last.feeds = {{division.quotient, at, 0}};
   last.feeds.insert(last.feeds.end(), operands.begin(), operands.end());
   last.drains = {{result, at}};
   least += AppendLaunch(std::move(last), config_, &kernel);
-  std::string schedule = fmt::format("{} bits, {} launches", bits, kernel.launches.size());
+  std::string schedule = fmt::format("{} bits, {} launches", plan.bits, kernel.launches.size());
   AddKernel(group, std::move(kernel), "elements", OperatorsOf(group.nodes), std::move(schedule),
             least);
   return OkStatus();

@@ -272,20 +272,14 @@ bool Config::narrow_vector() const {
          v.low_exponent != LowExponent::kSubnormal || v.overflow != Overflow::kInfinity;
 }
 
-StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
-  KILN_ASSIGN_OR_RETURN(YamlFile file, YamlFile::Parse(yaml, source));
-  const YamlMap root = file.root();
-  Config c;
-  hardware::KeyReader<Config> reader(Keys(), root, &c);
-  reader.ReadTo("weight_rows_per_cycle");
-  if (c.array_rows % c.weight_rows_per_cycle != 0) {
-    root.Fail(
-        "weight_rows_per_cycle",
-        fmt::format("{} does not divide array_rows {}", c.weight_rows_per_cycle, c.array_rows),
-        "a divisor of array_rows");
-  }
+namespace {
 
-  // The defaults of the sums' formats follow from the operands and the block size.
+using ConfigReader = hardware::KeyReader<Config>;
+
+// Read a group of keys, in the order of the table, and check what must hold between them. Defaults
+// follow from keys that were read before: those of the sums' formats from the operands and the block
+// size.
+void ReadSums(const YamlMap& root, ConfigReader& reader, Config& c) {
   reader.ReadTo("product");
   reader.Read("block_size");
   SetDefaultSums(&c);
@@ -315,13 +309,9 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
                           c.accumulation_latency, c.weight_load_cycles()),
               "at most array_rows / weight_rows_per_cycle");
   }
-  reader.ReadTo("weight_buffer_words");
-  if (c.weight_buffer_words < c.array_rows) {
-    root.Fail("weight_buffer_words",
-              fmt::format("{} words do not hold one weight tile of {} rows", c.weight_buffer_words,
-                          c.array_rows),
-              "at least array_rows");
-  }
+}
+
+void ReadVectorUnit(const YamlMap& root, ConfigReader& reader, Config& c) {
   reader.ReadTo("vector_stages");
   SetDefaultStages(&c);
   reader.ReadTo("vector_divide_stages");
@@ -340,16 +330,9 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
                           c.operand_buffer_words, c.vector_convert_latency, kMostOperandBuffer),
               fmt::format("at most {}", kMostOperandBuffer - c.vector_convert_latency));
   }
-  reader.ReadTo("depthwise_sum_latency");
-  if (c.depthwise_sum_latency > 1 && !c.rounded_psums()) {
-    root.Fail("depthwise_sum_latency",
-              fmt::format("{} cycles for {} sums", c.depthwise_sum_latency,
-                          c.quire ? "exact" : "integer"),
-              "1");
-  }
-  reader.ReadTo("user_unit");
-  if (const auto fault = FindUserUnitFault(c)) root.Fail(fault->key, fault->fault, fault->remedy);
+}
 
+void ReadPorts(const YamlMap& root, ConfigReader& reader, Config& c) {
   reader.ReadTo("output_port_bytes");
   reader.Read("instruction_bytes_per_cycle");
   if (!DepthwiseWordsFit(c)) {
@@ -372,6 +355,43 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
               "one value for all *_port_bytes and instruction_bytes_per_cycle");
     break;
   }
+}
+
+}  // namespace
+
+StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
+  KILN_ASSIGN_OR_RETURN(YamlFile file, YamlFile::Parse(yaml, source));
+  const YamlMap root = file.root();
+  Config c;
+  ConfigReader reader(Keys(), root, &c);
+  reader.ReadTo("weight_rows_per_cycle");
+  if (c.array_rows % c.weight_rows_per_cycle != 0) {
+    root.Fail(
+        "weight_rows_per_cycle",
+        fmt::format("{} does not divide array_rows {}", c.weight_rows_per_cycle, c.array_rows),
+        "a divisor of array_rows");
+  }
+
+  ReadSums(root, reader, c);
+  reader.ReadTo("weight_buffer_words");
+  if (c.weight_buffer_words < c.array_rows) {
+    root.Fail("weight_buffer_words",
+              fmt::format("{} words do not hold one weight tile of {} rows", c.weight_buffer_words,
+                          c.array_rows),
+              "at least array_rows");
+  }
+  ReadVectorUnit(root, reader, c);
+  reader.ReadTo("depthwise_sum_latency");
+  if (c.depthwise_sum_latency > 1 && !c.rounded_psums()) {
+    root.Fail("depthwise_sum_latency",
+              fmt::format("{} cycles for {} sums", c.depthwise_sum_latency,
+                          c.quire ? "exact" : "integer"),
+              "1");
+  }
+  reader.ReadTo("user_unit");
+  if (const auto fault = FindUserUnitFault(c)) root.Fail(fault->key, fault->fault, fault->remedy);
+
+  ReadPorts(root, reader, c);
   reader.ReadRest();
   KILN_RETURN_IF_ERROR(file.Finish());
   return c;
