@@ -11,6 +11,7 @@
 #include "kiln/targets/cgra/check/check.h"
 #include "kiln/targets/cgra/graph/named_graphs.h"
 #include "kiln/targets/cgra/map/branch.h"
+#include "kiln/targets/cgra/map/heuristics.h"
 #include "kiln/targets/cgra/map/problem.h"
 #include "kiln/targets/cgra/map/proof.h"
 #include "kiln/targets/cgra/map/sat.h"
@@ -244,6 +245,32 @@ TEST(Exact, IsNeverWorseOnMoreTiles) {
   }
   EXPECT_GT(proved, 60);
   EXPECT_GT(better, 10);
+}
+
+// Short wait limits make many graphs need several pass-throughs, of which the proof knows little:
+// the exact mapper has a mapping wherever list scheduling has one, none with a longer interval.
+TEST(Exact, MapsWhatListSchedulingMaps) {
+  int mapped = 0, several = 0;
+  for (uint64_t seed = 1; seed <= 90; ++seed) {
+    SCOPED_TRACE(seed);
+    const ComputationGraph graph = RandomTestGraph(
+        seed, {.least_nodes = 8, .most_nodes = 20, .variables = 1, .loop_share = 0.3});
+    Config config;
+    config.columns = 8;
+    config.wait_limit = 2;
+    const StatusOr<MapResult> quick = MakeGreedyMapper()->Map(graph, config, {.steps = 1000});
+    ASSERT_TRUE(quick.ok()) << quick.status();
+    if (!quick->mapping) continue;
+    ++mapped;
+    const MapResult exact = MapBy(*MakeExactMapper(), graph, config, {.steps = 30'000});
+    ExpectLegal(graph, config, exact);
+    ASSERT_TRUE(exact.mapping) << exact.interval_why;
+    EXPECT_FALSE(exact.impossible);
+    EXPECT_LE(exact.mapping->initiation_interval, quick->mapping->initiation_interval);
+    several += exact.mapping->passes.size() > 1 ? 1 : 0;
+  }
+  EXPECT_GT(mapped, 20);
+  EXPECT_GT(several, 10);
 }
 
 TEST(Exact, SeedsChangeNothingThatIsProved) {

@@ -20,10 +20,18 @@ using cgra::Mapping;
 using cgra::MapResult;
 using cgra::Place;
 
-// Returns what a result says of its interval or its latency: "3 cycles, the least: ...".
-std::string BoundText(int value, int bound, bool proved, const std::string& why) {
-  if (proved) return fmt::format("{}, the least: {}", Counted(value, "cycle"), why);
-  return fmt::format("{}, at least {}: {}", Counted(value, "cycle"), bound, why);
+// Returns how a space differs from all mappings: " without additional pass-throughs", or "".
+std::string AmongText(std::string_view space) {
+  if (space.starts_with(cgra::kAllMappings)) space.remove_prefix(cgra::kAllMappings.size());
+  return std::string(space);
+}
+
+// Returns what a result says of its interval or its latency: "3 cycles, the least: ...". `among` is
+// the AmongText of the result's space.
+std::string BoundText(int value, int bound, bool proved, const std::string& among,
+                      const std::string& why) {
+  if (proved) return fmt::format("{}, the least{}: {}", Counted(value, "cycle"), among, why);
+  return fmt::format("{}, at least {}{}: {}", Counted(value, "cycle"), bound, among, why);
 }
 
 std::string TimeText(const MapResult& result) {
@@ -41,12 +49,8 @@ std::string StateText(const MapResult& result) {
 // Returns the same for a reader who does not see the space: "optimal without additional
 // pass-throughs".
 std::string StateWithSpace(const MapResult& result) {
-  std::string text = StateText(result);
   const bool proves = result.optimal || result.impossible;
-  if (proves && result.space.starts_with(cgra::kAllMappings)) {
-    text += result.space.substr(cgra::kAllMappings.size());
-  }
-  return text;
+  return StateText(result) + (proves ? AmongText(result.space) : "");
 }
 
 struct Row {
@@ -226,13 +230,14 @@ std::string MapText(const ComputationGraph& graph, const Config& config, const M
   }
   const Mapping& mapping = *result.mapping;
   const bool least = mapping.initiation_interval == result.interval_bound;
+  const std::string among = AmongText(result.space);
   line("interval",
        run.asked_interval
            ? fmt::format("{}, as asked for", Counted(mapping.initiation_interval, "cycle"))
-           : BoundText(mapping.initiation_interval, result.interval_bound, least,
+           : BoundText(mapping.initiation_interval, result.interval_bound, least, among,
                        result.interval_why));
   line("latency", BoundText(result.latency, result.latency_bound,
-                            result.latency == result.latency_bound, result.latency_why));
+                            result.latency == result.latency_bound, among, result.latency_why));
   line("proof", fmt::format("{} among {}", StateText(result), result.space));
   if (!run.configuration_fault.empty()) {
     line("hardware", "cannot be configured so: " + run.configuration_fault);
@@ -255,13 +260,14 @@ Status NoMapping(const ComputationGraph& graph, const Config& config, const std:
     const int asked = options.initiation_interval;
     const std::string at =
         asked > 0 ? fmt::format(" at an interval of {}", Counted(asked, "cycle")) : "";
-    const std::string among =
-        result.space == cgra::kAllMappings ? "" : fmt::format(" among {}", result.space);
+    const bool all = result.space == cgra::kAllMappings;
+    const std::string among = all ? "" : fmt::format(" among {}", result.space);
     return ErrorAt(
         graph.source, place,
         fmt::format("has no mapping on {}{}{}: {}", config.name, at, among, result.interval_why),
-        fmt::format("{}a larger machine, or one with fewer rules (kiln list keys cgra)",
-                    asked > 0 ? "a longer --ii, " : ""));
+        fmt::format("{}{}a larger machine, or one with fewer rules (kiln list keys cgra)",
+                    asked > 0 ? "a longer --ii, " : "",
+                    all ? "" : "more --steps for mappings with more pass-throughs, "));
   }
   std::string known = "which proves nothing";
   if (!result.none_without_passes.empty()) {

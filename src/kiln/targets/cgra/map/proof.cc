@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "fmt/format.h"
 #include "kiln/targets/cgra/map/core.h"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr int kNoLimit = std::numeric_limits<int>::max();
 constexpr int kEffortGrowth = 4;
+constexpr int kSeveral = 2;  // pass-throughs of a mapping whose number does not matter
 // After this effort a round learns nothing: deciders that do not refute have been tried in full.
 constexpr int64_t kMostEffort = int64_t{1} << 40;
 
@@ -67,7 +69,11 @@ class Prover {
   bool TooManyForTiles() const;
   StatusOr<Variant*> Lifted(size_t fusions, int interval, int more);
   Status LiftIntervals(int64_t most);
-  void LiftLatency();
+  Status LiftIntervals(int64_t effort, int64_t end, int more);
+  void LiftLatency(int64_t effort);
+  void AskLifted(int64_t effort);
+  void TakeSpare();
+  Status Improve();
   void FindFirst();
   void CloseInterval();
   void CloseLatency();
@@ -94,6 +100,8 @@ class Prover {
   // Problems with pass-throughs that lift what leaves no mapping, by number of the fusions in set_.
   std::vector<std::pair<size_t, std::unique_ptr<Variant>>> lifted_;
   const Bound weak_bound_{config_.pipeline_latency, "the time was over before it was bounded"};
+  // The first mapping, if it has pass-throughs that may not be necessary.
+  std::optional<MapResult> spare_;
   std::map<int, bool> refuted_intervals_;
   std::vector<Refutation> refutations_;
   int64_t core_steps_ = 0;  // that cores took
@@ -120,15 +128,28 @@ Status Prover::Start() {
   quick.on_better = nullptr;
   KILN_ASSIGN_OR_RETURN(MapResult first, proof_.start()->Map(graph_, config_, quick));
   budget_.Spend(first.steps);
+  if (!first.mapping || first.mapping->initiation_interval > high_) return OkStatus();
   // What needs pass-throughs for the choices of fusions that it knows may not need them for others.
-  if (!first.mapping || !first.none_without_passes.empty()) return OkStatus();
-  const int interval = first.mapping->initiation_interval;
-  if (interval > high_) return OkStatus();
-  result_.mapping = std::move(first.mapping);
-  result_.latency = first.latency;
-  result_.progress.push_back({budget_.Seconds(), budget_.steps(), interval, result_.latency});
-  if (options_.on_better) options_.on_better(*result_.mapping, budget_.Seconds());
+  const bool needs_passes = !first.none_without_passes.empty();
+  spare_ = std::move(first);
+  if (!needs_passes) {
+    TakeSpare();
+    best_passes_ = 0;
+  }
   return OkStatus();
+}
+
+// Takes the first mapping, with any number of pass-throughs, where the search has found none of its
+// interval.
+void Prover::TakeSpare() {
+  if (!spare_.has_value() || best_interval() <= spare_->mapping->initiation_interval) return;
+  result_.mapping = std::move(spare_->mapping);
+  result_.latency = spare_->latency;
+  spare_.reset();
+  best_passes_ = kSeveral;
+  result_.progress.push_back(
+      {budget_.Seconds(), budget_.steps(), best_interval(), result_.latency});
+  if (options_.on_better) options_.on_better(*result_.mapping, budget_.Seconds());
 }
 
 const Bound& Prover::LatencyBound(Variant* variant, int interval, Passes passes) const {
@@ -369,21 +390,26 @@ StatusOr<Variant*> Prover::Lifted(size_t fusions, int interval, int more) {
 // in about `most` steps.
 Status Prover::LiftIntervals(int64_t most) {
   constexpr int64_t kEfforts[] = {200, 1000, 10'000};
-  constexpr int kMore = 2;        // pass-throughs that hops and cells may take beyond the bounds
+  constexpr int kMore = 2;
+  const int64_t end = budget_.steps() + most;
+  for (const int64_t effort : kEfforts) KILN_RETURN_IF_ERROR(LiftIntervals(effort, end, kMore));
+  return OkStatus();
+}
+
+// Asks for a mapping at each interval below the best one with an effort, until `end` steps are
+// spent; `more` is the number of pass-throughs that hops and cells may take beyond the bounds.
+Status Prover::LiftIntervals(int64_t effort, int64_t end, int more) {
   constexpr size_t kFusions = 4;  // choices that are tried: the first ones and the last
   const size_t choices = std::min(kFusions, set_.variants.size());
   const int step = IntervalStep(config_);
-  const int64_t end = budget_.steps() + most;
-  for (const int64_t effort : kEfforts) {
-    for (int at = any_low_; at <= high_ && at < best_interval(); at += step) {
-      for (size_t k = 0; k < choices && at % step == 0; ++k) {
-        const size_t fusions = k + 1 == kFusions ? set_.variants.size() - 1 : k;
-        for (int more = 0; more <= kMore; ++more) {
-          if (!budget_.Look() || budget_.steps() >= end) return OkStatus();
-          KILN_ASSIGN_OR_RETURN(Variant * variant, Lifted(fusions, at, more));
-          if (variant == nullptr) break;
-          Ask(variant, at, kAnyLatency, std::min(effort, end - budget_.steps()));
-        }
+  for (int at = any_low_; at <= high_ && at < best_interval(); at += step) {
+    for (size_t k = 0; k < choices && at % step == 0; ++k) {
+      const size_t fusions = k + 1 == kFusions ? set_.variants.size() - 1 : k;
+      for (int extra = 0; extra <= more; ++extra) {
+        if (!budget_.Look() || budget_.steps() >= end) return OkStatus();
+        KILN_ASSIGN_OR_RETURN(Variant * variant, Lifted(fusions, at, extra));
+        if (variant == nullptr) break;
+        Ask(variant, at, kAnyLatency, std::min(effort, end - budget_.steps()));
       }
     }
   }
@@ -391,12 +417,47 @@ Status Prover::LiftIntervals(int64_t most) {
 }
 
 // Improves the latency of mappings with the pass-throughs that the best interval needs.
-void Prover::LiftLatency() {
-  constexpr int64_t kEffort = 10'000;
+void Prover::LiftLatency(int64_t effort) {
   for (const auto& [number, variant] : lifted_) {
-    while (Ask(variant.get(), best_interval(), result_.latency - 1, kEffort) == Answer::kFound) {
+    while (Ask(variant.get(), best_interval(), result_.latency - 1, effort) == Answer::kFound) {
     }
   }
+}
+
+// Asks all problems with pass-throughs for mappings at intervals below the best one: those that an
+// interval needs also have mappings at longer ones.
+void Prover::AskLifted(int64_t effort) {
+  const int step = IntervalStep(config_);
+  for (int at = any_low_; at <= high_ && at < best_interval(); at += step) {
+    for (const auto& [number, variant] : lifted_) {
+      if (at % step != 0 || at >= best_interval() || !budget_.Look()) break;
+      Ask(variant.get(), at, kAnyLatency, effort);
+    }
+  }
+}
+
+// Spends what is left of the budget on a mapping with several pass-throughs, of which nothing is
+// proved: with growing efforts, and with more pass-throughs. Without a limit of steps or time, one
+// round must do.
+Status Prover::Improve() {
+  constexpr int64_t kFirstEffort = 40'000, kEndless = std::numeric_limits<int64_t>::max();
+  constexpr int kMore = 4;
+  const bool limited = options_.steps > 0 || options_.seconds > 0;
+  for (int64_t effort = kFirstEffort; effort < kMostEffort; effort *= kEffortGrowth) {
+    const bool open =
+        !has_mapping() ||
+        (best_passes_ >= kSeveral &&
+         ((options_.initiation_interval == 0 && best_interval() > LeastInterval(Passes::kAny)) ||
+          result_.latency > LeastLatency(Passes::kAny).value));
+    if (!open || budget_.spent()) return OkStatus();
+    const int64_t before = budget_.steps();
+    KILN_RETURN_IF_ERROR(LiftIntervals(effort, kEndless, kMore));
+    AskLifted(effort);
+    if (has_mapping()) LiftLatency(effort);
+    // All that is known to be worth a try is refuted.
+    if (!limited || budget_.steps() == before) return OkStatus();
+  }
+  return OkStatus();
 }
 
 // Looks for gains by one additional pass-through, if a bound that holds for any pass-throughs
@@ -597,10 +658,10 @@ void Prover::Explain() {
 }
 
 // The order of phases: a first mapping, lower intervals, mappings that need pass-throughs, the
-// latency, then gains by one more pass-through. If the bounds rule out every mapping, all phases
+// latency, then gains by one more pass-through, then by several. If the bounds rule out every mapping, all phases
 // are skipped.
 StatusOr<MapResult> Prover::Map() {
-  constexpr int64_t kFewSteps = 1000, kManySteps = 50'000;
+  constexpr int64_t kFewSteps = 1000, kManySteps = 50'000, kLiftEffort = 10'000;
   KILN_RETURN_IF_ERROR(CheckInterval(config_, options_.initiation_interval));
   KILN_ASSIGN_OR_RETURN(set_, FusionVariants(graph_, config_, options_.fuse, &budget_));
   const auto all = [&](bool Variant::* fact) {
@@ -615,17 +676,19 @@ StatusOr<MapResult> Prover::Map() {
   never_ = all(&Variant::impossible_with_any) || LeastInterval(Passes::kAny) > high_;
   interval_closed_ = never_ || all(&Variant::impossible);
   if (!never_) {
+    KILN_RETURN_IF_ERROR(Start());
     if (!interval_closed_) {
-      KILN_RETURN_IF_ERROR(Start());
       // What is found soon spares intervals without pass-throughs.
       KILN_RETURN_IF_ERROR(LiftIntervals(budget_.Left(8 * kFewSteps) / 8));
       if (!has_mapping()) FindFirst();
       CloseInterval();
     }
     KILN_RETURN_IF_ERROR(LiftIntervals(budget_.Left(2 * kManySteps) / 2));
+    TakeSpare();
     if (has_mapping()) CloseLatency();
-    if (has_mapping()) LiftLatency();
+    if (has_mapping()) LiftLatency(kLiftEffort);
     if (proof_.passes && !budget_.spent()) KILN_RETURN_IF_ERROR(TryPasses());
+    KILN_RETURN_IF_ERROR(Improve());
   }
   Finish();
   return std::move(result_);
