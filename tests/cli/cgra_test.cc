@@ -223,7 +223,7 @@ TEST_F(CgraCommands, SimulationSaysWhatIsWrongWithItsInputs) {
   EXPECT_THAT(error(R"({"x": [1, 2], "y": [1]})"), HasSubstr("has 1 value for 2 threads"));
   EXPECT_THAT(error(R"({"x": [1], "y": [1]})", {"--threads", "2"}),
               HasSubstr("key 'x': has 1 value for 2 threads"));
-  EXPECT_THAT(error(R"({"x": [], "y": []})"), HasSubstr("has 0 values for 1 threads"));
+  EXPECT_THAT(error(R"({"x": [], "y": []})"), HasSubstr("has 0 values for 1 thread"));
   EXPECT_THAT(error(R"({"x": [1.5], "y": [1]})"),
               HasSubstr("key 'x[0]': is 1.5; an integer of 32 bits, or a list of 4"));
 }

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,15 +51,96 @@ StatusOr<ThreadInputs> Parse(const std::string& text, int threads = 0) {
   return ParseInputs(text, "in.json", MixedGraph(), 2, threads);
 }
 
-TEST(InputsFile, NodesAreBinary32ThatItsOperatorsTouch) {
+TEST(InputsFile, NumbersAreWhatOperatorsComputeIn) {
   const ComputationGraph graph = MixedGraph();
-  const std::vector<bool> is_float = FloatNodes(graph);
+  const std::vector<NumberKind> kinds = NumberKinds(graph);
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const std::string& name = graph.nodes[n].name;
-    EXPECT_EQ(is_float[n],
-              name == "f" || name == "g" || name == "square" || name == "product" || name == "real")
+    const bool real =
+        name == "f" || name == "g" || name == "square" || name == "product" || name == "real";
+    const bool open = name == "same" || name == "both";  // of a comparison
+    EXPECT_EQ(kinds[n], real   ? NumberKind::kBinary32
+                        : open ? NumberKind::kEither
+                               : NumberKind::kInteger)
         << name;
   }
+}
+
+// What hands numbers on tells nothing of itself: relu(a) + b in binary32, the magnitude of an
+// integer, a choice between two inputs, and one by an integer condition.
+TEST(InputsFile, NumbersComeThroughOperatorsThatHandThemOn) {
+  const auto kinds = [](std::vector<std::pair<std::string, Op>> nodes,
+                        std::vector<GraphEdge> edges) {
+    ComputationGraph graph;
+    graph.name = "handed on";
+    for (const auto& [name, op] : nodes)
+      graph.nodes.push_back({.name = name, .op = op, .label = "", .literal = {}});
+    graph.edges = std::move(edges);
+    EXPECT_TRUE(VerifyAndSort(&graph).ok());
+    std::map<std::string, NumberKind> found;
+    const std::vector<NumberKind> all = NumberKinds(graph);
+    for (size_t n = 0; n < all.size(); ++n) found[graph.nodes[n].name] = all[n];
+    return found;
+  };
+  auto relu = kinds({{"a", Op::kInput},
+                     {"b", Op::kInput},
+                     {"relu", Op::kMax},
+                     {"sum", Op::kFAdd},
+                     {"out", Op::kOutput}},
+                    {{.source = 0, .target = 2},
+                     {.source = 2, .target = 3},
+                     {.source = 1, .target = 3, .operand = 1},
+                     {.source = 3, .target = 4}});
+  for (const char* name : {"a", "b", "relu", "out"}) EXPECT_EQ(relu[name], NumberKind::kBinary32);
+  auto magnitude = kinds({{"a", Op::kInput},
+                          {"more", Op::kAdd},
+                          {"bits", Op::kAnd},
+                          {"copy", Op::kPass},
+                          {"out", Op::kOutput}},
+                         {{.source = 0, .target = 1},
+                          {.source = 1, .target = 2},
+                          {.source = 2, .target = 3},
+                          {.source = 3, .target = 4}});
+  for (const char* name : {"a", "copy", "out"}) EXPECT_EQ(magnitude[name], NumberKind::kInteger);
+  auto choice = kinds({{"c", Op::kInput},
+                       {"a", Op::kInput},
+                       {"b", Op::kInput},
+                       {"twice", Op::kShl},
+                       {"chosen", Op::kSelect},
+                       {"real", Op::kFMul},
+                       {"out", Op::kOutput}},
+                      {{.source = 0, .target = 3},
+                       {.source = 3, .target = 4},
+                       {.source = 1, .target = 4, .operand = 1},
+                       {.source = 2, .target = 4, .operand = 2},
+                       {.source = 4, .target = 5},
+                       {.source = 5, .target = 6}});
+  EXPECT_EQ(choice["c"], NumberKind::kInteger);
+  EXPECT_EQ(choice["a"], NumberKind::kBinary32);
+  EXPECT_EQ(choice["b"], NumberKind::kBinary32);
+  auto open =
+      kinds({{"a", Op::kInput}, {"b", Op::kInput}, {"larger", Op::kMax}, {"out", Op::kOutput}},
+            {{.source = 0, .target = 2},
+             {.source = 1, .target = 2, .operand = 1},
+             {.source = 2, .target = 3}});
+  EXPECT_EQ(open["a"], NumberKind::kEither);
+  EXPECT_EQ(open["out"], NumberKind::kEither);
+}
+
+// Where the graph does not say, a point does: 2 is an integer, 2.0 the binary32 0x40000000.
+TEST(InputsFile, APointDecidesWhatGraphsLeaveOpen) {
+  ComputationGraph graph;
+  graph.name = "copy";
+  graph.nodes = {{.name = "x", .op = Op::kInput, .label = "", .literal = {}},
+                 {.name = "same", .op = Op::kPass, .label = "", .literal = {}},
+                 {.name = "out", .op = Op::kOutput, .label = "", .literal = {}}};
+  graph.edges = {{.source = 0, .target = 1}, {.source = 1, .target = 2}};
+  ASSERT_TRUE(VerifyAndSort(&graph).ok());
+  const auto inputs = ParseInputs(R"({"x": [2, 2.0]})", "in.json", graph, 1, 0);
+  ASSERT_TRUE(inputs.ok()) << inputs.status();
+  EXPECT_EQ(*inputs, (ThreadInputs{{{2}}, {{0x40000000}}}));
+  EXPECT_THAT(MessageOf(ParseInputs(R"({"x": ["2"]})", "in.json", graph, 1, 0).status()),
+              HasSubstr("an integer of 32 bits or a number of binary32, or a list of 1"));
 }
 
 // Bits of IEEE 754: 3 is 0x40400000, 4.5 is 0x40900000, 0.1 rounds to 0x3dcccccd, -0 has its sign.
@@ -123,9 +205,9 @@ TEST(InputsFile, SaysWhatIsWrong) {
   EXPECT_EQ(fault(with("j", "3")), "in.json: key 'j': is no list; a list");
   EXPECT_THAT(fault(R"({"i": [1], "f": [1], "g": [1]})"), HasSubstr("in.json: key 'j': "));
   EXPECT_EQ(fault(with("j", "[1, 2]")),
-            "in.json: key 'j': has 2 values for 1 threads; a value for each thread");
+            "in.json: key 'j': has 2 values for 1 thread; a value for each thread");
   EXPECT_EQ(fault(with("i", "[]")),
-            "in.json: key 'i': has 0 values for 1 threads; a value for each thread");
+            "in.json: key 'i': has 0 values for 1 thread; a value for each thread");
   EXPECT_EQ(fault(with("g", "[1]"), 2),
             "in.json: key 'i': has 1 value for 2 threads; a value for each thread");
   for (const char* value : {"[1]", "[1, 2, 3]", "4294967296", "-2147483649", "18446744073709551616",

@@ -32,6 +32,7 @@ using cgra::ComputationGraph;
 using cgra::Config;
 using cgra::FlowResult;
 using cgra::Mapping;
+using cgra::NumberKind;
 using cgra::ThreadInputs;
 using cgra::Vector;
 
@@ -99,7 +100,7 @@ std::string SimulationText(const Simulated& run) {
                               Counted(std::ssize(run.result.stores), "store")));
   if (outputs.empty()) return text;
   constexpr int kShown = 4;
-  const std::vector<bool> is_float = FloatNodes(run.graph);
+  const std::vector<NumberKind> kinds = NumberKinds(run.graph);
   Table table;
   table.Right("thread").Column("output").Column("lanes");
   for (int t = 0; t < std::min(kShown, run.threads); ++t) {
@@ -107,7 +108,7 @@ std::string SimulationText(const Simulated& run) {
       const int node = outputs[o];
       table.Row({fmt::format("{}", t), Shorten(CleanUtf8(NameOf(run.graph, node)), 36),
                  LanesText(run.result.outputs[static_cast<size_t>(t)][o],
-                           is_float[static_cast<size_t>(node)])});
+                           kinds[static_cast<size_t>(node)] == NumberKind::kBinary32)});
     }
   }
   return text + '\n' + table.ToString();
@@ -127,10 +128,14 @@ nlohmann::ordered_json SimulationJson(const Simulated& run) {
     if (run.result.held_cycles[n] == 0) continue;
     json["held_cycles"][CleanUtf8(run.graph.nodes[n].name)] = run.result.held_cycles[n];
   }
-  // By output: the bits of its lanes in every thread, as signed numbers.
+  // By output: what its lanes are, and their bits in every thread, as signed numbers.
+  json["formats"] = nlohmann::ordered_json::object();
   json["outputs"] = nlohmann::ordered_json::object();
   const std::vector<int> outputs = OutputsOf(run.graph);
+  const std::vector<NumberKind> kinds = NumberKinds(run.graph);
   for (size_t o = 0; o < outputs.size(); ++o) {
+    json["formats"][CleanUtf8(NameOf(run.graph, outputs[o]))] =
+        kinds[static_cast<size_t>(outputs[o])] == NumberKind::kBinary32 ? "binary32" : "int32";
     auto& threads = json["outputs"][CleanUtf8(NameOf(run.graph, outputs[o]))];
     threads = nlohmann::json::array();
     for (const std::vector<Vector>& thread : run.result.outputs) threads.push_back(thread[o]);
@@ -209,14 +214,14 @@ StatusOr<ThreadInputs> SimulateCommand::FindInputs(const ComputationGraph& graph
     if (nodes.empty()) inputs.resize(asked);
     return inputs;
   }
-  const std::vector<bool> is_float = FloatNodes(graph);
+  const std::vector<NumberKind> kinds = NumberKinds(graph);
   Random random(search_.Options().seed);
   inputs.resize(asked);
   for (std::vector<Vector>& thread : inputs) {
     for (const int node : nodes) {
       Vector& values = thread.emplace_back(static_cast<size_t>(lanes));
       for (int32_t& lane : values) {
-        lane = is_float[static_cast<size_t>(node)]
+        lane = kinds[static_cast<size_t>(node)] == NumberKind::kBinary32
                    ? std::bit_cast<int32_t>(static_cast<float>(random.Uniform(-4, 4)))
                    : static_cast<int32_t>(random.Between(-1000, 1000));
       }

@@ -13,35 +13,81 @@
 #include "kiln/support/budgets.h"
 #include "kiln/support/excerpt.h"
 #include "kiln/support/json_reader.h"
+#include "kiln/targets/cgra/graph/disjoint_sets.h"
 #include "kiln/targets/cgra/graph/graph_file.h"
 
 namespace kiln::cgra {
 namespace {
 
+// Returns whether an operator hands an operand's number on as its result, or chooses among such.
+bool HandsOn(Op op, int operand) {
+  switch (op) {
+    case Op::kPass:
+    case Op::kMerge:
+    case Op::kMin:
+    case Op::kMax:
+    case Op::kOutput:
+    case Op::kAnd:  // a magnitude, for example
+    case Op::kOr:
+    case Op::kXor:
+      return true;
+    case Op::kSelect:
+      return operand > 0;
+    default:
+      return false;
+  }
+}
+
+bool ComputesIntegers(Op op) {
+  switch (op) {
+    case Op::kMul:
+    case Op::kShl:
+    case Op::kShr:
+    case Op::kSra:
+    case Op::kAdd:
+    case Op::kSub:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Returns the bits of a lane.
-std::optional<int32_t> BitsOf(const Json& value, bool is_float) {
-  if (!is_float) return value.is_number_integer() ? LaneBits(value) : std::nullopt;
+std::optional<int32_t> BitsOf(const Json& value, NumberKind kind) {
+  if (kind == NumberKind::kEither) return LaneBits(value);
+  if (kind == NumberKind::kInteger)
+    return value.is_number_integer() ? LaneBits(value) : std::nullopt;
   if (!value.is_number()) return std::nullopt;
   const auto real = static_cast<float>(value.get<double>());
   if (!std::isfinite(real)) return std::nullopt;
   return std::bit_cast<int32_t>(real);
 }
 
+std::string_view NumberText(NumberKind kind) {
+  if (kind == NumberKind::kInteger) return "an integer of 32 bits";
+  return kind == NumberKind::kBinary32 ? "a number of binary32"
+                                       : "an integer of 32 bits or a number of binary32";
+}
+
 // Returns what one thread reads.
-std::optional<Vector> VectorOf(const Json& value, int lanes, bool is_float) {
+std::optional<Vector> VectorOf(const Json& value, int lanes, NumberKind kind) {
   if (!value.is_array()) {
-    const std::optional<int32_t> bits = BitsOf(value, is_float);
+    const std::optional<int32_t> bits = BitsOf(value, kind);
     if (!bits) return std::nullopt;
     return Vector(static_cast<size_t>(lanes), *bits);
   }
   if (std::ssize(value) != lanes) return std::nullopt;
   Vector vector;
   for (const Json& lane : value) {
-    const std::optional<int32_t> bits = BitsOf(lane, is_float);
+    const std::optional<int32_t> bits = BitsOf(lane, kind);
     if (!bits) return std::nullopt;
     vector.push_back(*bits);
   }
   return vector;
+}
+
+std::string Counted(size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 StatusOr<ThreadInputs> InputsFrom(const Json& json, std::string_view source,
@@ -59,11 +105,11 @@ StatusOr<ThreadInputs> InputsFrom(const Json& json, std::string_view source,
     reader.Fail(key, "the graph has no such input",
                 fmt::format("its inputs: {}", ListExcerpt(known, ", ")));
   }
-  const std::vector<bool> is_float = FloatNodes(graph);
+  const std::vector<NumberKind> kinds = NumberKinds(graph);
   ThreadInputs inputs(static_cast<size_t>(threads));
   for (size_t i = 0; i < nodes.size(); ++i) {
     const std::string name = name_of(nodes[i]);
-    const bool real = is_float[static_cast<size_t>(nodes[i])];
+    const NumberKind kind = kinds[static_cast<size_t>(nodes[i])];
     const Json::array_t& list = reader.List(json, name, name);
     KILN_RETURN_IF_ERROR(reader.status());
     if (std::ssize(list) > budgets::kComputationThreads) {
@@ -75,16 +121,15 @@ StatusOr<ThreadInputs> InputsFrom(const Json& json, std::string_view source,
     const bool fits = threads > 0 ? list.size() >= inputs.size() : list.size() == inputs.size();
     if (!fits || list.empty()) {
       reader.Fail(name,
-                  fmt::format("has {} value{} for {} threads", list.size(),
-                              list.size() == 1 ? "" : "s", std::max<size_t>(inputs.size(), 1)),
+                  fmt::format("has {} for {}", Counted(list.size(), "value"),
+                              Counted(std::max<size_t>(inputs.size(), 1), "thread")),
                   "a value for each thread");
     }
     for (size_t t = 0; t < inputs.size() && reader.status().ok(); ++t) {
-      std::optional<Vector> vector = VectorOf(list[t], lanes, real);
+      std::optional<Vector> vector = VectorOf(list[t], lanes, kind);
       if (!vector) {
         reader.Fail(fmt::format("{}[{}]", name, t), fmt::format("is {}", Shown(list[t])),
-                    fmt::format("{}, or a list of {}",
-                                real ? "a number of binary32" : "an integer of 32 bits", lanes));
+                    fmt::format("{}, or a list of {}", NumberText(kind), lanes));
         break;
       }
       inputs[t].push_back(*std::move(vector));
@@ -97,18 +142,30 @@ StatusOr<ThreadInputs> InputsFrom(const Json& json, std::string_view source,
 
 }  // namespace
 
-std::vector<bool> FloatNodes(const ComputationGraph& graph) {
-  std::vector<bool> is_float;
-  for (const GraphNode& node : graph.nodes) is_float.push_back(IsFloat(node.op));
+std::vector<NumberKind> NumberKinds(const ComputationGraph& graph) {
+  const auto op_of = [&](int node) { return graph.nodes[static_cast<size_t>(node)].op; };
+  // Nodes whose values are the same numbers, one copied or chosen from the other.
+  DisjointSets same(graph.nodes.size());
   for (const GraphEdge& edge : graph.edges) {
-    const auto source = static_cast<size_t>(edge.source), target = static_cast<size_t>(edge.target);
-    if (edge.kind == EdgeKind::kData && IsFloat(graph.nodes[target].op)) is_float[source] = true;
+    const bool is_constant = op_of(edge.source) == Op::kConst;  // of any number of users
+    if (edge.kind == EdgeKind::kData && !is_constant && HandsOn(op_of(edge.target), edge.operand))
+      same.Join(edge.source, edge.target);
   }
+  std::vector<NumberKind> kinds(graph.nodes.size(), NumberKind::kEither);
+  const auto note = [&](int node, Op op) {
+    NumberKind& kind = kinds[static_cast<size_t>(same.RootOf(node))];
+    if (IsFloat(op)) kind = NumberKind::kBinary32;
+    if (ComputesIntegers(op) && kind == NumberKind::kEither) kind = NumberKind::kInteger;
+  };
+  for (int n = 0; n < static_cast<int>(graph.nodes.size()); ++n) note(n, op_of(n));
   for (const GraphEdge& edge : graph.edges) {
-    const auto source = static_cast<size_t>(edge.source), target = static_cast<size_t>(edge.target);
-    if (graph.nodes[target].op == Op::kOutput && is_float[source]) is_float[target] = true;
+    if (edge.kind == EdgeKind::kData && op_of(edge.source) != Op::kConst)
+      note(edge.source, op_of(edge.target));
   }
-  return is_float;
+  std::vector<NumberKind> of_nodes;
+  for (int n = 0; n < static_cast<int>(graph.nodes.size()); ++n)
+    of_nodes.push_back(kinds[static_cast<size_t>(same.RootOf(n))]);
+  return of_nodes;
 }
 
 StatusOr<ThreadInputs> ParseInputs(std::string_view text, std::string_view source,
