@@ -19,6 +19,7 @@
 #include "kiln/support/budgets.h"
 #include "kiln/support/check.h"
 #include "kiln/support/file.h"
+#include "kiln/support/process.h"
 #include "kiln/targets/cgra/graph/dot_file.h"
 #include "kiln/targets/cgra/graph/evaluate.h"
 #include "tests/test_data.h"
@@ -428,7 +429,9 @@ TEST(DotFileTest, BadTextIsRefusedWithItsLine) {
       {"digraph {\n a [op=add]\n a -> a [kind=loop]\n}",
        "line 3: kind = 'loop'; data, pred or order"},
       {"digraph {\n a [op=add, const=4294967296]\n}", "line 2: const = '4294967296'"},
-      {"digraph {\n a [shape=box]\n}", "line 2: node 'a' has no operator; opcode=add, for example"},
+      {"digraph {\n a [op=add, const=1e39]\n}",
+       "line 2: const = '1e39'; a finite number of binary32"},
+      {"digraph {\n a [shape=box]\n}", "line 2: node 'a' has no operator; op=add, for example"},
       {"digraph {\n a [op=frob]\n}", "node 'a': operator 'frob' is not known; one of const,"},
       {"digraph {\n a [op=add]; %\n}", "line 2: '%' does not belong here"},
       {"digraph {\n a [op=add, konst=3]\n}",
@@ -445,6 +448,22 @@ TEST(DotFileTest, BadTextIsRefusedWithItsLine) {
     EXPECT_THAT(MessageOf(ParseGraphDot(row.text, "t.dot").status()), HasSubstr(row.message))
         << row.text;
   }
+}
+
+// What some editors write before the text is skipped, in DOT as in JSON.
+TEST(GraphFileTest, AByteOrderMarkIsSkipped) {
+  const std::string mark = "\xef\xbb\xbf";
+  const std::string dot = "digraph g { a [op=input]; b [op=add]; a -> b }";
+  const auto plain = ParseGraphDot(dot, "t.dot"), marked = ParseGraphDot(mark + dot, "t.dot");
+  ASSERT_TRUE(plain.ok() && marked.ok()) << marked.status();
+  EXPECT_EQ(PrintGraphJson(*marked), PrintGraphJson(*plain));
+  const auto folder = TemporaryFolder::Create("kiln-graph");
+  ASSERT_TRUE(folder.ok());
+  const auto path = folder->path() / "graph";  // no ending tells the form
+  ASSERT_TRUE(WriteFile(path, mark + PrintGraphJson(*plain)).ok());
+  const auto json = ReadGraph(path);
+  ASSERT_TRUE(json.ok()) << json.status();
+  EXPECT_EQ(PrintGraphJson(*json), PrintGraphJson(*plain));
 }
 
 struct BadJson {

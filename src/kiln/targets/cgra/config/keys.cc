@@ -2,6 +2,8 @@
 
 #include "kiln/targets/cgra/config/keys.h"
 
+#include "absl/strings/numbers.h"
+#include "kiln/support/excerpt.h"
 namespace kiln::cgra {
 
 using hardware::Boolean;
@@ -25,7 +27,13 @@ KeyType<Config> WaitLimit() {
                 std::string text = "any";
                 map.String(key, &text);
                 c->wait_limit = -1;
-                if (text != "any") map.Int(key, &c->wait_limit, 0, kMost);
+                if (text == "any") return true;
+                int64_t number = 0;
+                if (!absl::SimpleAtoi(text, &number)) {
+                  map.Fail(key, QuotedExcerpt(text), "a whole number from 0 to 64, or any");
+                  return true;
+                }
+                map.Int(key, &c->wait_limit, 0, kMost);
                 return true;
               },
           .print =

@@ -408,8 +408,11 @@ class DotParser {
     const auto at = attributes.find(key);
     float real = 0;
     if (at != attributes.end() && at->second.find_first_of(".eE") != std::string::npos &&
-        absl::SimpleAtof(at->second, &real) && std::isfinite(real)) {
-      return std::bit_cast<int32_t>(real);
+        absl::SimpleAtof(at->second, &real)) {
+      if (std::isfinite(real)) return std::bit_cast<int32_t>(real);
+      return ErrorAt(source_, fmt::format("line {}", line),
+                     fmt::format("{} = {}", key, QuotedExcerpt(at->second)),
+                     "a finite number of binary32");
     }
     KILN_ASSIGN_OR_RETURN(const std::optional<int64_t> value,
                           Number(attributes, key, std::numeric_limits<int32_t>::min(),
@@ -472,7 +475,7 @@ class DotParser {
       if (node.op.empty()) {
         return ErrorAt(source_, fmt::format("line {}", from.line),
                        fmt::format("node {} has no operator", QuotedExcerpt(from.name)),
-                       "opcode=add, for example");
+                       "op=add, for example");
       }
       node.own = from.attributes.contains("op");
       for (const std::string_view key : {"const", "int", "value"}) {
@@ -605,6 +608,7 @@ StatusOr<ComputationGraph> ParseGraphDot(std::string_view text, std::string_view
     return ErrorAt(source, "", fmt::format("{} bytes are too many", text.size()),
                    fmt::format("at most {}", budgets::kComputationGraphBytes));
   }
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   KILN_ASSIGN_OR_RETURN(FileGraph file, DotParser(text, source).Parse());
   return FinishGraph(std::move(file));
 }

@@ -11,6 +11,9 @@
 
 namespace kiln::cgra {
 
+// What some editors write at the beginning of a file of UTF-8; readers skip it.
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 // Reads a digraph. The name of a node is its DOT identifier. Its operator is the attribute `op`,
 // else `opcode`, else `type`, else the letters at the end of its name ("Node7fadd"), else its
 // `label`. `const`, `int` or `value` is its constant. Edges have `operand`, `dist` (or `distance`),

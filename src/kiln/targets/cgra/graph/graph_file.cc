@@ -217,7 +217,8 @@ StatusOr<ComputationGraph> ReadGraph(const std::filesystem::path& path) {
   const std::string ending = path.extension().string();
   bool is_json = ending == ".json";
   if (!is_json && ending != ".dot" && ending != ".gv") {
-    const size_t first = text.find_first_not_of(" \t\r\n");
+    const size_t begin = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+    const size_t first = text.find_first_not_of(" \t\r\n", begin);
     is_json = first != std::string::npos && text[first] == '{';
   }
   return is_json ? ParseGraphJson(text, path.string()) : ParseGraphDot(text, path.string());
