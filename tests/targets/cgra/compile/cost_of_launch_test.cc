@@ -65,6 +65,23 @@ TEST(CostOfLaunch, IsTheBoundForOneInstruction) {
   EXPECT_EQ(LeastCycles(LaunchOf(sum, 3, 5), sum.config), 25 + 5 + 2 * (11 + 5));
 }
 
+// A sum of all threads so far: each thread needs the sum of the one before, 3 cycles after its
+// issue, so that the interval is 3. Loading takes 4 * (1 + 3) + 3 + 2 beats, the parameter beat is
+// taken in cycle 23, the last thread starts in 26 + 3 (N - 1), and its result is sent 7 later.
+TEST(CostOfLaunch, ValuesOfEarlierThreadsProlongTheInterval) {
+  RandomProgram sum = OneSum();
+  sum.graph.nodes[1].literal = {};
+  sum.graph.edges.push_back({.source = 1, .target = 1, .operand = 1, .distance = 1});
+  sum.mapping.initiation_interval = 3;
+  sum.mapping.provider.push_back(-1);
+  sum.program = *BuildConfiguration(sum.graph, sum.mapping, sum.config);
+  for (const int64_t threads : {1, 2, 17}) {
+    const Launch launch = LaunchOf(sum, 1, threads);
+    EXPECT_EQ(CyclesOf(launch), 31 + 3 * threads);
+    EXPECT_EQ(LeastCycles(launch, sum.config), static_cast<double>(31 + 3 * threads));
+  }
+}
+
 // No mapping of a graph, however bad or good, takes fewer cycles than the bound at the cycle level.
 TEST(CostOfLaunch, IsNeverBelowTheBound) {
   int programs = 0, close = 0;
@@ -82,6 +99,10 @@ TEST(CostOfLaunch, IsNeverBelowTheBound) {
     const double least = LeastCycles(LaunchOf(*random, 1, threads), random->config);
     const auto cycles = static_cast<double>(run->trace.cycles);
     EXPECT_LE(least, cycles) << "seed " << seed << "\n" << Print(random->program);
+    // Several runs, by the closed form.
+    const Launch several = LaunchOf(*random, 1 + programs % 5, threads);
+    EXPECT_LE(LeastCycles(several, random->config), static_cast<double>(CyclesOf(several)))
+        << "seed " << seed;
     EXPECT_GT(least, 0);
     close += 2 * least > cycles ? 1 : 0;
   }

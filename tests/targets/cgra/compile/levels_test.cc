@@ -98,6 +98,8 @@ TEST(Levels, AnMlpHasTheSumsThatOneComputesByHand) {
       EXPECT_GE(kernel.certificate.cost, kernel.certificate.lower_bound);
       EXPECT_GT(kernel.certificate.lower_bound, 0);
       EXPECT_NE(kernel.certificate.bound_from.find("among all mappings"), std::string::npos);
+      // A bound of the loading, the beats and the intervals is near the cost.
+      EXPECT_LT(kernel.certificate.gap(), 0.5);
       // One of a thing is named in the singular.
       EXPECT_FALSE(std::regex_search(kernel.schedule,
                                      std::regex("(^|[^0-9])1 (vector|block|step|run|thread)s")))

@@ -38,16 +38,18 @@ StatusOr<Choice> Choose(const Problem& problem, const Config& config, int sums,
   double least = std::numeric_limits<double>::infinity();
   Status refusal = ToHost("no mapping of its sums was found");
   for (const Tiling& tiling : TilingsOf(problem, config.lanes, config.outputs)) {
-    auto mapped = MapGraph(graph_of(problem, tiling, name), config);
+    ComputationGraph graph = graph_of(problem, tiling, name);
+    Launch launch = launch_of(problem, tiling, config.lanes, sums);
+    // Also of a tiling for which no mapping is found, as it may have one.
+    least = std::min(least, LeastCycles(graph, launch.runs, launch.threads, config));
+    auto mapped = MapGraph(std::move(graph), config);
     if (!mapped.ok()) {
       if (!IsRefusal(mapped.status())) return mapped.status();
       refusal = mapped.status();
       continue;
     }
-    Launch launch = launch_of(problem, tiling, config.lanes, sums);
     launch.mapped = *std::move(mapped);
     const int64_t cycles = CyclesOf(launch);
-    least = std::min(least, LeastCycles(launch, config));
     if (best.has_value() && cycles >= best_cycles) continue;
     best_cycles = cycles;
     best = Choice{std::move(launch), tiling, 0};

@@ -51,8 +51,24 @@ ComputationGraph GraphOfSteps(int steps, bool first, bool last) {
 struct Plan {
   std::vector<Launch> launches;
   int64_t cycles = 0;
-  double least = 0;
 };
+
+// Returns the threads of each launch.
+int64_t ThreadsOf(const Division& division, const Config& config) {
+  return CeilDivide(division.elements, int64_t{config.lanes});
+}
+
+// Returns a bound of the cycles of such launches, whether mappings of them are found or not.
+double LeastOfPlan(const Division& division, int steps, const Config& config) {
+  double least = 0;
+  for (int done = 0; done < division.bits; done += steps) {
+    const int now = std::min(steps, division.bits - done);
+    const bool last = done + now == division.bits;
+    least +=
+        LeastCycles(GraphOfSteps(now, done == 0, last), 1, ThreadsOf(division, config), config);
+  }
+  return least;
+}
 
 StatusOr<Plan> PlanOf(const Division& division, int steps, const Config& config, int remainder) {
   Plan plan;
@@ -64,7 +80,7 @@ StatusOr<Plan> PlanOf(const Division& division, int steps, const Config& config,
     const bool first = done == 0, last = done + now == division.bits;
     Launch launch;
     KILN_ASSIGN_OR_RETURN(launch.mapped, MapGraph(GraphOfSteps(now, first, last), config));
-    launch.threads = CeilDivide(division.elements, int64_t{config.lanes});
+    launch.threads = ThreadsOf(division, config);
     const bool same = first && division.one_dividend;
     launch.feeds = {{first ? division.dividend : remainder, same ? one : at, 0, same},
                     {division.divisor, at, 1}};
@@ -72,7 +88,6 @@ StatusOr<Plan> PlanOf(const Division& division, int steps, const Config& config,
     launch.drains = {{division.quotient, at}};
     if (!last) launch.drains.push_back({remainder, at});
     plan.cycles += CyclesOf(launch);
-    plan.least += LeastCycles(launch, config);
     plan.launches.push_back(std::move(launch));
     done += now;
   }
@@ -89,13 +104,14 @@ StatusOr<double> AppendDivision(const Division& division, const Config& config,
   double least = std::numeric_limits<double>::infinity();
   Status refusal = OkStatus();
   for (const int steps : kStepsOfLaunch) {
-    auto plan = PlanOf(division, std::min(steps, division.bits), config, remainder);
+    const int of_launch = std::min(steps, division.bits);
+    least = std::min(least, LeastOfPlan(division, of_launch, config));
+    auto plan = PlanOf(division, of_launch, config, remainder);
     if (!plan.ok()) {
       if (!IsRefusal(plan.status())) return plan.status();
       refusal = plan.status();
       continue;
     }
-    least = std::min(least, plan->least);
     if (!best.has_value() || plan->cycles < best->cycles) best = *std::move(plan);
   }
   if (!best.has_value()) return refusal;

@@ -79,6 +79,7 @@ StatusOr<std::shared_ptr<const MappedGraph>> MapGraph(ComputationGraph graph,
                                                       const Config& config) {
   KILN_ASSIGN_OR_RETURN(MapResult result, MapOnce(graph, config, 0));
   const int least = result.interval_bound;
+  const std::string interval_space = result.space;
   const bool least_proved = result.optimal;
   const int first = result.mapping ? result.mapping->initiation_interval : 0;
   // Tile memories hold the inputs of a limited number of threads, which a thread must not outlast.
@@ -97,7 +98,8 @@ StatusOr<std::shared_ptr<const MappedGraph>> MapGraph(ComputationGraph graph,
   auto mapped = std::make_shared<MappedGraph>();
   mapped->mapping = *result.mapping;
   mapped->latency = result.latency;
-  mapped->space = std::move(result.space);
+  mapped->interval_space = interval_space;
+  mapped->latency_space = std::move(result.space);
   mapped->interval_bound = least;
   mapped->latency_bound = result.latency_bound;
   mapped->optimal = least_proved && result.optimal && result.mapping->initiation_interval == first;

@@ -19,9 +19,9 @@ struct MappedGraph {
   Mapping mapping;
   CgraProgram program;  // built from both
   int latency = 0;      // cycles
-  // What follows holds for the mappings of a space (MapResult::space): none has a smaller interval,
-  // and none of this interval a smaller latency.
-  std::string space;
+  // No mapping of the first space (MapResult::space) has a smaller interval, and none of the second
+  // one has this interval and a smaller latency.
+  std::string interval_space, latency_space;
   int interval_bound = 1, latency_bound = 0;
   bool optimal = false;  // proved for both
 };

@@ -72,9 +72,9 @@ std::string NetworkProgram::Print() const {
       const MappedGraph& mapped = *launch.mapped;
       text += fmt::format(
           "  launch: {} runs of {} threads, results from thread {}; interval {} (at least {}), "
-          "latency {} (at least {}) among {}\n",
+          "latency {} (at least {})\n",
           launch.runs, launch.threads, launch.first_sent, mapped.mapping.initiation_interval,
-          mapped.interval_bound, mapped.latency, mapped.latency_bound, mapped.space);
+          mapped.interval_bound, mapped.latency, mapped.latency_bound);
       text += PrintMapped(mapped);
       text += cgra::Print(mapped.program);
     }
