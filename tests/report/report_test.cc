@@ -208,7 +208,8 @@ TEST(Html, HasTheFamilysPicturesOfKernels) {
   RunReport report = ExampleReport();
   EXPECT_THAT(ToHtml(report), Not(HasSubstr("How kernels run")));
   report.pictures = {{.kernel = 1, .title = "a <b>", .svg = "<svg class=\"paper\"><g/></svg>"},
-                     {.kernel = 0, .title = "second", .svg = "<svg class=\"paper\"></svg>"}};
+                     {.kernel = 0, .title = "second", .svg = "<svg class=\"paper\"></svg>"},
+                     {.kernel = 0, .title = "not drawn: <3>", .svg = ""}};
   const std::string html = ToHtml(report);
   EXPECT_EQ(WellFormedFault(html), "");
   const size_t begin = html.find("<h2>How kernels run</h2>");
@@ -217,6 +218,7 @@ TEST(Html, HasTheFamilysPicturesOfKernels) {
               HasSubstr("<details open=\"\"><summary>1 pool&lt;1&gt;: a &lt;b&gt;</summary>"
                         "<div class=\"scroll\"><svg class=\"paper\"><g/></svg></div></details>"));
   EXPECT_THAT(html.substr(begin), HasSubstr("<details><summary>0 conv1+relu1: second</summary>"));
+  EXPECT_THAT(html.substr(begin), HasSubstr("<p class=\"note\">not drawn: &lt;3&gt;</p>"));
 }
 
 // A picture of the units in order, for machines with queues between them only.

@@ -298,6 +298,10 @@ std::string KernelPictures(const RunReport& report) {
   if (report.pictures.empty()) return "";
   std::string out = "<h2>How kernels run</h2>\n";
   for (const KernelPicture& picture : report.pictures) {
+    if (picture.svg.empty()) {
+      out += fmt::format("<p class=\"note\">{}</p>\n", EscapeHtml(picture.title));
+      continue;
+    }
     const KernelInfo& kernel = report.kernels[static_cast<size_t>(picture.kernel)];
     out += fmt::format(
         "<details{}><summary>{} {}: {}</summary><div class=\"scroll\">{}</div></details>\n",

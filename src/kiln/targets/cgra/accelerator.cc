@@ -200,11 +200,16 @@ StatusOr<Traffic> CgraAccelerator::EstimateTraffic(const Program& program) const
 StatusOr<std::vector<KernelPicture>> CgraAccelerator::DrawKernels(const Program& program) const {
   KILN_ASSIGN_OR_RETURN(const NetworkProgram* compiled, OwnOf(program));
   std::vector<KernelPicture> pictures;
+  int64_t left_out = 0;
   for (size_t k = 0; k < compiled->lowered().size(); ++k) {
     const LoweredKernel& kernel = compiled->lowered()[k];
     if (!kernel.machine.has_value()) continue;
     const std::vector<Launch>& launches = kernel.machine->launches;
-    for (size_t l = 0; l < launches.size() && pictures.size() < kMostPictures; ++l) {
+    for (size_t l = 0; l < launches.size(); ++l) {
+      if (pictures.size() == kMostPictures) {
+        ++left_out;
+        continue;
+      }
       const MappedGraph& mapped = *launches[l].mapped;
       pictures.push_back(
           {.kernel = static_cast<int>(k),
@@ -214,6 +219,11 @@ StatusOr<std::vector<KernelPicture>> CgraAccelerator::DrawKernels(const Program&
            .svg = MappingSvg(mapped.graph, mapped.mapping, config_,
                              {.id = fmt::format("launch{}-", pictures.size())})});
     }
+  }
+  if (left_out > 0) {
+    pictures.push_back({.kernel = pictures.back().kernel,
+                        .title = fmt::format("launches that are not drawn: {} more", left_out),
+                        .svg = ""});
   }
   return pictures;
 }

@@ -47,7 +47,8 @@ struct KernelPicture {
   int kernel = 0;     // index into Program::kernels()
   std::string title;  // one line of text
   // An SVG element for an HTML page: no namespace, and ids that no other picture of the program
-  // has. One of class "paper" has colours of its own on white, on dark pages, too.
+  // has. One of class "paper" has colours of its own on white, on dark pages, too. Empty: there is
+  // only the title, which says what is not drawn.
   std::string svg;
 };
 
