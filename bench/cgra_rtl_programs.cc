@@ -5,9 +5,9 @@
 //   cgra_rtl_programs --points 12 --programs 84    12 random design points with 84 streams each
 //   cgra_rtl_programs --programs 1 --seed 4711     one stream again
 //
-// Point i is drawn with seed `seed` + i and has at most 64 lanes in all. Stream i of a point has seed
-// `seed` + i, one to two programs and up to four runs. A third of them, i mod 3 =
-// 2, is behind streams that stall at random. The exit code is 1 at the first difference.
+// Point i is drawn with seed `seed` + i and has at most 64 lanes in all. Stream i of a point has
+// seed `seed` + i, one to two programs and up to four runs. A third of them, i mod 3 = 2, is behind
+// streams that stall at random. The exit code is 1 at the first difference.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

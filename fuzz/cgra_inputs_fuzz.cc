@@ -1,6 +1,6 @@
-// Fuzz target: passes any text to the reader of inputs of a computation graph, once for integers and
-// once for a graph of binary32. The reader must reject it with one line, or every thread must have a
-// vector for every input, with which the graph has a value.
+// Fuzz target: passes any text to the reader of inputs of a computation graph, once for integers
+// and once for a graph of binary32. The reader must reject it with one line, or every thread must
+// have a vector for every input, with which the graph has a value.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -240,7 +240,9 @@ hardware::FamilyKeys DescribeKeys() {
               "A design point is an array of tiles that repeats a schedule, and the rules by\n"
               "which computation graphs are mapped to it. The defaults are the Streaming\n"
               "Engine's, as `accelerators/se-*.yaml` are. Kiln builds machines of one row, with\n"
-              "a limit on how long operands wait; other arrays exist for mapping only.\n"
+              "a limit on how long operands wait, a pipeline latency of 3 cycles (5 with\n"
+              "`floats`), hops of one cycle, strict distances and exclusive links; other\n"
+              "arrays exist for mapping only.\n"
               "[cgra.md](cgra.md) says how to use them, [cgra-machine.md](cgra-machine.md) what\n"
               "a machine does in which cycle.",
           .keys = Keys().Describe()};

@@ -50,8 +50,8 @@ RandomProgram OneSum() {
 
 // docs/cgra-machine.md, counted by hand. Loading is a header and a spoke entry for each of the four
 // tiles, a header and two beats of one instruction, and a header and a delivery: 13 beats. Dispatch
-// takes the header of the run in cycle 14, the parameter beat in 15 and the last of N inputs in 15 +
-// N, so that the last thread starts in 17 + N. Its result is in its register after 19 + N, leaves
+// takes the header of the run in cycle 14, the parameter beat in 15 and the last of N inputs in 15
+// + N, so that the last thread starts in 17 + N. Its result is in its register after 19 + N, leaves
 // its queue in 23 + N and is sent in 24 + N.
 TEST(CostOfLaunch, IsTheBoundForOneInstruction) {
   const RandomProgram sum = OneSum();

@@ -33,10 +33,12 @@ inline Config RandomMachine(Random* random) {
   config.reach = any(1, 2, 2, 3);
   config.lanes = any(2, 4, 16);
   config.memory_depth = any(64, 128, 512);
+  config.instruction_depth = any(4, 8, 16);
+  config.spoke_depth = any(8, 16);
   config.ring_entries = any(8, 16, 32);
   config.output_depth = any(4, 8, 16, 32);
   config.outputs = any(2, 4, 8);
-  config.wait_limit = any(8, 16, 64);
+  config.wait_limit = any(3, 7, 8, 16, 64);
   config.floats = any(0, 0, 1) == 1;
   config.pipeline_latency = config.floats ? 5 : 3;
   return config;

@@ -23,11 +23,13 @@ void SearchArguments::Declare(CLI::App& app) {
   keep(
       app.add_option("--seconds", options_.seconds,
                      "Time after which a search ends with the best so far; the result then depends "
-                     "on the speed of this computer")
+                     "on the speed of this computer; default: no limit")
           ->check(RealInRange(1e-3, 1e6).description(""))
           ->type_name("S"));
-  keep(app.add_option("--steps", options_.steps,
-                      "Steps of the mapper after which it ends, the same on every computer")
+  keep(app.add_option(
+              "--steps", options_.steps,
+              "Steps of the mapper after which it ends, the same on every computer; default: no "
+              "limit")
            ->check(InRange(1, int64_t{1} << 50).description(""))
            ->type_name("N"));
   app.add_option("--seed", options_.seed, "Seed of random choices")

@@ -658,8 +658,8 @@ void Prover::Explain() {
 }
 
 // The order of phases: a first mapping, lower intervals, mappings that need pass-throughs, the
-// latency, then gains by one more pass-through, then by several. If the bounds rule out every mapping, all phases
-// are skipped.
+// latency, then gains by one more pass-through, then by several. If the bounds rule out every
+// mapping, all phases are skipped.
 StatusOr<MapResult> Prover::Map() {
   constexpr int64_t kFewSteps = 1000, kManySteps = 50'000, kLiftEffort = 10'000;
   KILN_RETURN_IF_ERROR(CheckInterval(config_, options_.initiation_interval));

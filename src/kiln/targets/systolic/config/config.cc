@@ -277,8 +277,8 @@ namespace {
 using ConfigReader = hardware::KeyReader<Config>;
 
 // Read a group of keys, in the order of the table, and check what must hold between them. Defaults
-// follow from keys that were read before: those of the sums' formats from the operands and the block
-// size.
+// follow from keys that were read before: those of the sums' formats from the operands and the
+// block size.
 void ReadSums(const YamlMap& root, ConfigReader& reader, Config& c) {
   reader.ReadTo("product");
   reader.Read("block_size");
