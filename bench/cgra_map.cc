@@ -171,7 +171,8 @@ ComputationGraph GraphOfSeed(const Arguments& arguments, int seed) {
                                                        .two_flows = 0.3});
 }
 
-// Prints what more tiles change in results that are proved on both machines.
+// Prints what more tiles change in results that are proved on both machines, each in its space. The
+// exit code is 1 if one is worse.
 int PrintGrowth(const Arguments& arguments, const Config& config) {
   const std::unique_ptr<Mapper> mapper = MapperOf(arguments.mappers[0]);
   Config larger = config;
@@ -189,11 +190,6 @@ int PrintGrowth(const Arguments& arguments, const Config& config) {
       return result.mapping ? std::pair(result.mapping->initiation_interval, result.latency)
                             : std::pair(1 << 20, 0);
     };
-    // What is proved of fewer mappings says nothing of the others.
-    if (key(many) > key(few) && many.space != few.space) {
-      ++open;
-      continue;
-    }
     better += key(many) < key(few) ? 1 : 0;
     equal += key(many) == key(few) ? 1 : 0;
     worse += key(many) > key(few) ? 1 : 0;

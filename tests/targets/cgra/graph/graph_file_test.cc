@@ -432,6 +432,8 @@ TEST(DotFileTest, BadTextIsRefusedWithItsLine) {
       {"digraph {\n a [op=add, const=1e39]\n}",
        "line 2: const = '1e39'; a finite number of binary32"},
       {"digraph {\n a [shape=box]\n}", "line 2: node 'a' has no operator; op=add, for example"},
+      {"digraph { a[op=add] o[op=output] }",
+       "node 'o' (output): no value goes into it; an edge from the value that leaves the graph"},
       {"digraph {\n a [op=frob]\n}", "node 'a': operator 'frob' is not known; one of const,"},
       {"digraph {\n a [op=add]; %\n}", "line 2: '%' does not belong here"},
       {"digraph {\n a [op=add, konst=3]\n}",

@@ -318,8 +318,6 @@ TEST(ConfigureErrors, Graphs) {
   EXPECT_THAT(error(Op::kFAdd, nothing), HasSubstr("'fadd' computes in binary32"));
   EXPECT_THAT(error(Op::kAdd, [](Example* e, int x, int) { e->Output("two", x); }),
               HasSubstr("node 'two': no instruction computes it"));
-  EXPECT_THAT(error(Op::kAdd, [](Example* e, int, int) { e->Node("two", Op::kOutput); }),
-              HasSubstr("node 'two': no instruction computes it"));
   EXPECT_THAT(error(Op::kAdd, [](Example* e, int, int node) { e->Output("two", node); }),
               HasSubstr("node 'two': 'node' already goes to output 'out'"));
   EXPECT_THAT(error(Op::kAdd, [](Example* e, int, int) { e->graph.edges.back().distance = 1; }),

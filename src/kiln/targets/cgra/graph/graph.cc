@@ -185,6 +185,13 @@ Status VerifyAndSort(ComputationGraph* graph) {
   for (const GraphEdge& edge : graph->edges) {
     KILN_RETURN_IF_ERROR(VerifyEdge(*graph, edge, &operands));
   }
+  for (size_t n = 0; n < graph->nodes.size(); ++n) {
+    const GraphNode& node = graph->nodes[n];
+    if (RowOf(node.op).role == Role::kResult && !operands.contains({static_cast<int>(n), 0})) {
+      return ErrorAt(graph->source, PlaceOf(node), "no value goes into it",
+                     "an edge from the value that leaves the graph");
+    }
+  }
   // Takes the first node whose producers are all taken, again and again.
   const size_t count = graph->nodes.size();
   const std::vector<std::vector<int>> from = graph->EdgesFrom();

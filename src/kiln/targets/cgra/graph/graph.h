@@ -85,8 +85,8 @@ struct ComputationGraph {
 // (stable: nodes that are in order stay). Errors name the graph's source and the node: no nodes;
 // names that are empty, not unique or have control characters; an edge that names no node, with a
 // negative distance, or above kMostDistance; an operand that is given twice or is beyond the
-// operator's; an edge into a value or from a result; a cycle of edges with distance 0, by its
-// nodes; more nodes or edges than the budgets allow.
+// operator's; an edge into a value or from a result; an output without a value; a cycle of edges
+// with distance 0, by its nodes; more nodes or edges than the budgets allow.
 Status VerifyAndSort(ComputationGraph* graph);
 
 inline constexpr int kMostDistance = 64;
