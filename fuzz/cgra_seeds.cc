@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "fuzz/cgra_machine.h"
 #include "fuzz/seeds.h"
 #include "kiln/support/random.h"
 #include "kiln/support/sha256.h"
@@ -86,15 +87,7 @@ void WriteInputs(const fs::path& folder) {
 // Writes a sum of two inputs for the machine of cgra_stream_fuzz.cc: beats that load it and run a
 // few threads.
 void WriteStreams(const fs::path& folder) {
-  cgra::Config config;
-  config.columns = 3;
-  config.lanes = 2;
-  config.memory_depth = 16;
-  config.ring_entries = 8;
-  config.instruction_depth = config.spoke_depth = 4;
-  config.output_depth = 8;
-  config.outputs = 2;
-  config.wait_limit = 3;
+  const cgra::Config config = cgra::SmallMachine();
   const cgra::ComputationGraph graph = *cgra::MakeNamedGraph("vector-add");
   cgra::Mapping mapping;
   mapping.initiation_interval = 1;

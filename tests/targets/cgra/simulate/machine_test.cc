@@ -209,6 +209,23 @@ TEST(Machines, ErrorsNameTheBeat) {
   AppendWord(config, 0, &stream);
   EXPECT_THAT(errors(stream).first, HasSubstr("from address 512 of the memory 0"));
   EXPECT_THAT(errors(stream).second, HasSubstr("from address 512 of target 0"));
+  // Half a word of an instruction.
+  header = {};
+  header.target = WriteTarget::kInstructions;
+  header.beats = 1;
+  stream.clear();
+  AppendWord(config, Encode(header), &stream);
+  AppendWord(config, 0, &stream);
+  EXPECT_THAT(errors(stream).first,
+              HasSubstr("it writes 1 beats from address 0 of the instruction"));
+  EXPECT_THAT(errors(stream).second, HasSubstr("1 beats from address 0 of target 3"));
+  // A write of no beats is skipped, wherever it goes.
+  header.beats = 0;
+  header.address = 33025;
+  header.tile = 200;
+  stream.clear();
+  AppendWord(config, Encode(header), &stream);
+  EXPECT_EQ(errors(stream), std::pair(std::string(), std::string()));
   // A run of no threads: at the greatest latency, and above.
   header = {};
   header.command = Command::kRun;

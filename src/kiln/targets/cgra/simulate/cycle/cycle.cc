@@ -337,19 +337,20 @@ Status CycleMachine::State::TakeHeader(std::span<const uint8_t> beat) {
   phase = Phase::kWrite;
   write_beat = 0;
   const bool is_instruction = taken.target == WriteTarget::kInstructions;
-  const int64_t entries = is_instruction ? (taken.beats + 1) / 2 : taken.beats;
+  const int64_t entries = is_instruction ? taken.beats / 2 : taken.beats;
   const std::array<int, kWriteTargets> depths = {config.memory_depth, config.memory_depth,
                                                  config.spoke_depth, config.instruction_depth,
                                                  kDeliveryEntries};
   const auto target = static_cast<size_t>(taken.target);
-  if (target < depths.size() && taken.address + entries <= depths[target] &&
+  const bool is_whole = !is_instruction || taken.beats % 2 == 0;
+  if (is_whole && target < depths.size() && taken.address + entries <= depths[target] &&
       (taken.target == WriteTarget::kDeliveries || taken.tile < config.tiles())) {
     return OkStatus();
   }
   return ErrorAt("", "stream in",
                  fmt::format("a command writes {} beats from address {} of target {} of tile {}",
                              taken.beats, taken.address, target, taken.tile),
-                 "writes inside of memories");
+                 "writes of whole words inside of memories");
 }
 
 // Writes to tile memories take effect at the end of the next cycle. Writes to the configuration

@@ -57,7 +57,7 @@ class FunctionalRun {
     beats_ = stream_.size() / beat_bytes_;
     while (next_ < beats_) {
       const Header header = DecodeHeader(WordOf(Beat(next_++)));
-      if (header.command == Command::kWrite) {
+      if (header.command == Command::kWrite && header.beats > 0) {
         KILN_RETURN_IF_ERROR(Write(header));
       } else if (header.command == Command::kRun) {
         KILN_RETURN_IF_ERROR(Start(header));
