@@ -45,6 +45,7 @@ class FakeProgram final : public Program {
     kernels_[0].macs = kernels_[0].operations = 12;
   }
   std::string Print() const override { return "nothing\n"; }
+  void MoveToHost() { kernels_[0].host_reason = "no unit computes it"; }
 };
 
 // `network` with one difference: images in `flipped` get their scores turned round.
@@ -189,6 +190,24 @@ TEST_F(EvaluateTest, TellsDisagreement) {
   EXPECT_EQ(report->agreement->correct,
             0);  // the greatest of three scores is the least once turned round
   EXPECT_NEAR(*report->output_sqnr_db(), -6.02, 0.01);  // the difference is twice the signal
+}
+
+// A program whose kernels all are on the host has no cycles, and levels have nothing to agree on.
+TEST_F(EvaluateTest, ComparesNothingWhereTheHostRunsAll) {
+  FakeAccelerator accelerator(network_);
+  ImageSettings noise;
+  noise.random = kImages;
+  const auto images = OpenImages(noise, network_);
+  ASSERT_TRUE(images.ok()) << images.status();
+  FakeProgram program;
+  program.MoveToHost();
+  RunReport report;
+  ASSERT_TRUE(Evaluate(network_, &accelerator, &program, *images, {}, {}, &report).ok());
+  EXPECT_EQ(report.compared_images, 0);
+  EXPECT_TRUE(report.cycles_per_image.empty());
+  EXPECT_THAT(ToText(report),
+              HasSubstr("no cycles: the accelerator runs no kernel of the network"));
+  EXPECT_THAT(ToText(report), Not(HasSubstr("level agree")));
 }
 
 // Every output is judged by its own name, and only a network in the form of a classifier has

@@ -150,6 +150,12 @@ int64_t DifferentImages(const std::vector<Tensor>& a, const std::vector<Tensor>&
 Status RunCycles(const Accelerator& accelerator, const Program& program, const Images& images,
                  int64_t count, const RunResult& functional, const EvaluateOptions& options,
                  const FlowProgress& progress, RunReport* report) {
+  // The levels have nothing to agree on.
+  const std::vector<KernelInfo>& kernels = program.kernels();
+  if (!kernels.empty() && std::ranges::all_of(kernels, &KernelInfo::on_host)) {
+    report->notes.emplace_back("no cycles: the accelerator runs no kernel of the network");
+    return OkStatus();
+  }
   RunOptions run;
   run.level = Level::kCycle;
   run.rtl = options.memory;
