@@ -247,8 +247,8 @@ TEST(Exact, IsNeverWorseOnMoreTiles) {
   EXPECT_GT(better, 10);
 }
 
-// Short wait limits make many graphs need several pass-throughs, of which the proof knows little:
-// the exact mapper has a mapping wherever list scheduling has one, none with a longer interval.
+// With short wait limits many graphs need several pass-throughs, and the proof covers one at most.
+// The exact mapper maps every graph that list scheduling maps, at no longer an interval.
 TEST(Exact, MapsWhatListSchedulingMaps) {
   int mapped = 0, several = 0;
   for (uint64_t seed = 1; seed <= 90; ++seed) {

@@ -59,6 +59,7 @@ class Prover {
   void LearnCore(const Variant& variant, int interval, int latency, int64_t steps);
   Answer AskAll(const VariantSet& set, int interval, int latency, int64_t effort);
   void Offer(const Variant& variant, int interval, const std::vector<Place>& places);
+  void Take(Mapping mapping, int latency, int passes);
   const Bound& LatencyBound(Variant* variant, int interval,
                             Passes passes = Passes::kOfProblem) const;
   // Returns the least latency at the best interval that is not refuted.
@@ -100,7 +101,7 @@ class Prover {
   // Problems with pass-throughs that lift what leaves no mapping, by number of the fusions in set_.
   std::vector<std::pair<size_t, std::unique_ptr<Variant>>> lifted_;
   const Bound weak_bound_{config_.pipeline_latency, "the time was over before it was bounded"};
-  // The first mapping, if it has pass-throughs that may not be necessary.
+  // The first mapping if it has pass-throughs that may not be necessary.
   std::optional<MapResult> spare_;
   std::map<int, bool> refuted_intervals_;
   std::vector<Refutation> refutations_;
@@ -131,10 +132,10 @@ Status Prover::Start() {
   if (!first.mapping || first.mapping->initiation_interval > high_) return OkStatus();
   // What needs pass-throughs for the choices of fusions that it knows may not need them for others.
   const bool needs_passes = !first.none_without_passes.empty();
-  spare_ = std::move(first);
-  if (!needs_passes) {
-    TakeSpare();
-    best_passes_ = 0;
+  if (needs_passes) {
+    spare_ = std::move(first);
+  } else {
+    Take(*std::move(first.mapping), first.latency, 0);
   }
   return OkStatus();
 }
@@ -143,12 +144,18 @@ Status Prover::Start() {
 // interval.
 void Prover::TakeSpare() {
   if (!spare_.has_value() || best_interval() <= spare_->mapping->initiation_interval) return;
-  result_.mapping = std::move(spare_->mapping);
-  result_.latency = spare_->latency;
+  Take(*std::move(spare_->mapping), spare_->latency, kSeveral);
   spare_.reset();
-  best_passes_ = kSeveral;
-  result_.progress.push_back(
-      {budget_.Seconds(), budget_.steps(), best_interval(), result_.latency});
+}
+
+// Takes a mapping with additional pass-throughs, which is better than the best one.
+void Prover::Take(Mapping mapping, int latency, int passes) {
+  const int interval = mapping.initiation_interval;
+  if (interval != best_interval()) latency_closed_ = false;
+  best_passes_ = passes;
+  result_.mapping = std::move(mapping);
+  result_.latency = latency;
+  result_.progress.push_back({budget_.Seconds(), budget_.steps(), interval, latency});
   if (options_.on_better) options_.on_better(*result_.mapping, budget_.Seconds());
 }
 
@@ -172,12 +179,7 @@ void Prover::Offer(const Variant& variant, int interval, const std::vector<Place
       (interval > best_interval() || (interval == best_interval() && latency >= result_.latency))) {
     return;
   }
-  if (interval != best_interval()) latency_closed_ = false;
-  best_passes_ = variant.passes;
-  result_.mapping = std::move(mapping);
-  result_.latency = latency;
-  result_.progress.push_back({budget_.Seconds(), budget_.steps(), interval, latency});
-  if (options_.on_better) options_.on_better(*result_.mapping, budget_.Seconds());
+  Take(std::move(mapping), latency, variant.passes);
 }
 
 // Asks whether a variant has a mapping at an interval within a latency. The cheap reasons come
@@ -436,9 +438,9 @@ void Prover::AskLifted(int64_t effort) {
   }
 }
 
-// Spends what is left of the budget on a mapping with several pass-throughs, of which nothing is
-// proved: with growing efforts, and with more pass-throughs. Without a limit of steps or time, one
-// round must do.
+// Spends what is left of the budget on mappings with several pass-throughs, which are not proved to
+// be the best: efforts and numbers of pass-throughs grow. Without a limit of steps or time there is
+// one round.
 Status Prover::Improve() {
   constexpr int64_t kFirstEffort = 40'000, kEndless = std::numeric_limits<int64_t>::max();
   constexpr int kMore = 4;
