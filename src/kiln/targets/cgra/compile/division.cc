@@ -58,28 +58,26 @@ int64_t ThreadsOf(const Division& division, const Config& config) {
   return CeilDivide(division.elements, int64_t{config.lanes});
 }
 
-// Returns a bound of the cycles of such launches, whether mappings of them are found or not.
-double LeastOfPlan(const Division& division, int steps, const Config& config) {
-  double least = 0;
+// Returns the graphs of launches with `steps` steps each, the last one with the rest.
+std::vector<ComputationGraph> GraphsOf(const Division& division, int steps) {
+  std::vector<ComputationGraph> graphs;
   for (int done = 0; done < division.bits; done += steps) {
     const int now = std::min(steps, division.bits - done);
-    const bool last = done + now == division.bits;
-    least +=
-        LeastCycles(GraphOfSteps(now, done == 0, last), 1, ThreadsOf(division, config), config);
+    graphs.push_back(GraphOfSteps(now, done == 0, done + now == division.bits));
   }
-  return least;
+  return graphs;
 }
 
-StatusOr<Plan> PlanOf(const Division& division, int steps, const Config& config, int remainder) {
+StatusOr<Plan> PlanOf(const Division& division, std::vector<ComputationGraph> graphs,
+                      const Config& config, int remainder) {
   Plan plan;
   const Shape elements{division.elements};
   const ElementIndex at = BroadcastIndex(elements, elements, config.lanes);
   const ElementIndex one = [](int64_t, int64_t, int64_t) { return int64_t{0}; };
-  for (int done = 0; done < division.bits;) {
-    const int now = std::min(steps, division.bits - done);
-    const bool first = done == 0, last = done + now == division.bits;
+  for (size_t g = 0; g < graphs.size(); ++g) {
+    const bool first = g == 0, last = g + 1 == graphs.size();
     Launch launch;
-    KILN_ASSIGN_OR_RETURN(launch.mapped, MapGraph(GraphOfSteps(now, first, last), config));
+    KILN_ASSIGN_OR_RETURN(launch.mapped, MapGraph(std::move(graphs[g]), config));
     launch.threads = ThreadsOf(division, config);
     const bool same = first && division.one_dividend;
     launch.feeds = {{first ? division.dividend : remainder, same ? one : at, 0, same},
@@ -89,7 +87,6 @@ StatusOr<Plan> PlanOf(const Division& division, int steps, const Config& config,
     if (!last) launch.drains.push_back({remainder, at});
     plan.cycles += CyclesOf(launch);
     plan.launches.push_back(std::move(launch));
-    done += now;
   }
   return plan;
 }
@@ -104,9 +101,13 @@ StatusOr<double> AppendDivision(const Division& division, const Config& config,
   double least = std::numeric_limits<double>::infinity();
   Status refusal = OkStatus();
   for (const int steps : kStepsOfLaunch) {
-    const int of_launch = std::min(steps, division.bits);
-    least = std::min(least, LeastOfPlan(division, of_launch, config));
-    auto plan = PlanOf(division, of_launch, config, remainder);
+    std::vector<ComputationGraph> graphs = GraphsOf(division, steps);
+    // Also of launches for which no mapping is found, as they may have one.
+    double of_graphs = 0;
+    for (const ComputationGraph& graph : graphs)
+      of_graphs += LeastCycles(graph, 1, ThreadsOf(division, config), config);
+    least = std::min(least, of_graphs);
+    auto plan = PlanOf(division, std::move(graphs), config, remainder);
     if (!plan.ok()) {
       if (!IsRefusal(plan.status())) return plan.status();
       refusal = plan.status();
