@@ -203,7 +203,7 @@ TEST(Html, IsWellFormedAndComplete) {
     EXPECT_THAT(html, Not(HasSubstr(fetched)));
 }
 
-// Pictures of the family stand below the kernels, the first one open.
+// The family's pictures are below the kernels, and the first one is open.
 TEST(Html, HasTheFamilysPicturesOfKernels) {
   RunReport report = ExampleReport();
   EXPECT_THAT(ToHtml(report), Not(HasSubstr("How kernels run")));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "fmt/format.h"
@@ -13,6 +12,7 @@
 #include "kiln/targets/cgra/compile/choose_tiling.h"
 #include "kiln/targets/cgra/compile/cost_of_launch.h"
 #include "kiln/targets/cgra/compile/lowering.h"
+#include "kiln/targets/cgra/graph/counted.h"
 #include "kiln/targets/interface/kernel_info.h"
 #include "kiln/targets/lower/view_steps.h"
 #include "kiln/targets/run/host_graph.h"
@@ -76,14 +76,11 @@ Status AddBias(const std::vector<const Value*>& biases, std::vector<double>* off
 }
 
 std::string PrintTiling(const Tiling& t, const Launch& launch) {
-  const auto counted = [](int64_t count, std::string_view noun) {
-    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-  };
-  std::string text = fmt::format("{} x {} of {}", counted(t.vectors, "vector"),
-                                 counted(t.blocks, "block"), t.lanes_on_rows ? "rows" : "columns");
+  std::string text = fmt::format("{} x {} of {}", Counted(t.vectors, "vector"),
+                                 Counted(t.blocks, "block"), t.lanes_on_rows ? "rows" : "columns");
   if (t.unroll > 1) text += fmt::format(", {} steps a thread", t.unroll);
   return text + fmt::format(", interval {}, {} of {}", launch.mapped->mapping.initiation_interval,
-                            counted(launch.runs, "run"), counted(launch.threads, "thread"));
+                            Counted(launch.runs, "run"), Counted(launch.threads, "thread"));
 }
 
 }  // namespace

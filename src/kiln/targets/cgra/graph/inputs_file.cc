@@ -12,7 +12,9 @@
 #include "fmt/format.h"
 #include "kiln/support/budgets.h"
 #include "kiln/support/excerpt.h"
+#include "kiln/support/file.h"
 #include "kiln/support/json_reader.h"
+#include "kiln/targets/cgra/graph/counted.h"
 #include "kiln/targets/cgra/graph/disjoint_sets.h"
 #include "kiln/targets/cgra/graph/graph_file.h"
 
@@ -86,60 +88,6 @@ std::optional<Vector> VectorOf(const Json& value, int lanes, NumberKind kind) {
   return vector;
 }
 
-std::string Counted(size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
-StatusOr<ThreadInputs> InputsFrom(const Json& json, std::string_view source,
-                                  const ComputationGraph& graph, int lanes, int threads) {
-  if (!json.is_object()) {
-    return ErrorAt(std::string(source), "", "is no JSON object", R"(an object: {"key": value})");
-  }
-  JsonReader reader{std::string(source)};
-  const std::vector<int> nodes = InputsOf(graph);
-  const auto name_of = [&](int node) { return graph.nodes[static_cast<size_t>(node)].name; };
-  std::set<std::string> known;
-  for (const int node : nodes) known.insert(name_of(node));
-  for (const auto& [key, value] : json.items()) {
-    if (known.contains(key)) continue;
-    reader.Fail(key, "the graph has no such input",
-                fmt::format("its inputs: {}", ListExcerpt(known, ", ")));
-  }
-  const std::vector<NumberKind> kinds = NumberKinds(graph);
-  ThreadInputs inputs(static_cast<size_t>(threads));
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    const std::string name = name_of(nodes[i]);
-    const NumberKind kind = kinds[static_cast<size_t>(nodes[i])];
-    const Json::array_t& list = reader.List(json, name, name);
-    KILN_RETURN_IF_ERROR(reader.status());
-    if (std::ssize(list) > budgets::kComputationThreads) {
-      reader.Fail(name, fmt::format("has {} threads", list.size()),
-                  fmt::format("at most {}", budgets::kComputationThreads));
-    }
-    if (i == 0 && threads == 0) inputs.resize(list.size());
-    // The first input decides how many threads there are, unless the caller does.
-    const bool fits = threads > 0 ? list.size() >= inputs.size() : list.size() == inputs.size();
-    if (!fits || list.empty()) {
-      reader.Fail(name,
-                  fmt::format("has {} for {}", Counted(list.size(), "value"),
-                              Counted(std::max<size_t>(inputs.size(), 1), "thread")),
-                  "a value for each thread");
-    }
-    for (size_t t = 0; t < inputs.size() && reader.status().ok(); ++t) {
-      std::optional<Vector> vector = VectorOf(list[t], lanes, kind);
-      if (!vector) {
-        reader.Fail(fmt::format("{}[{}]", name, t), fmt::format("is {}", Shown(list[t])),
-                    fmt::format("{}, or a list of {}", NumberText(kind), lanes));
-        break;
-      }
-      inputs[t].push_back(*std::move(vector));
-    }
-    KILN_RETURN_IF_ERROR(reader.status());
-  }
-  KILN_RETURN_IF_ERROR(reader.status());
-  return inputs;
-}
-
 }  // namespace
 
 std::vector<NumberKind> NumberKinds(const ComputationGraph& graph) {
@@ -171,13 +119,58 @@ std::vector<NumberKind> NumberKinds(const ComputationGraph& graph) {
 StatusOr<ThreadInputs> ParseInputs(std::string_view text, std::string_view source,
                                    const ComputationGraph& graph, int lanes, int threads) {
   KILN_ASSIGN_OR_RETURN(const Json json, ParseJson(text, source));
-  return InputsFrom(json, source, graph, lanes, threads);
+  if (!json.is_object()) {
+    return ErrorAt(std::string(source), "", "is no JSON object", R"(an object: {"key": value})");
+  }
+  JsonReader reader{std::string(source)};
+  const std::vector<int> nodes = InputsOf(graph);
+  const auto name_of = [&](int node) { return graph.nodes[static_cast<size_t>(node)].name; };
+  std::set<std::string> known;
+  for (const int node : nodes) known.insert(name_of(node));
+  for (const auto& [key, value] : json.items()) {
+    if (known.contains(key)) continue;
+    reader.Fail(key, "the graph has no such input",
+                fmt::format("its inputs: {}", ListExcerpt(known, ", ")));
+  }
+  const std::vector<NumberKind> kinds = NumberKinds(graph);
+  ThreadInputs inputs(static_cast<size_t>(threads));
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const std::string name = name_of(nodes[i]);
+    const NumberKind kind = kinds[static_cast<size_t>(nodes[i])];
+    const Json::array_t& list = reader.List(json, name, name);
+    KILN_RETURN_IF_ERROR(reader.status());
+    if (std::ssize(list) > budgets::kComputationThreads) {
+      reader.Fail(name, fmt::format("has {} threads", list.size()),
+                  fmt::format("at most {}", budgets::kComputationThreads));
+    }
+    if (i == 0 && threads == 0) inputs.resize(list.size());
+    // The first input decides how many threads there are, unless the caller does.
+    const bool fits = threads > 0 ? list.size() >= inputs.size() : list.size() == inputs.size();
+    if (!fits || list.empty()) {
+      reader.Fail(name,
+                  fmt::format("has {} for {}", Counted(std::ssize(list), "value"),
+                              Counted(std::max<int64_t>(std::ssize(inputs), 1), "thread")),
+                  "a value for each thread");
+    }
+    for (size_t t = 0; t < inputs.size() && reader.status().ok(); ++t) {
+      std::optional<Vector> vector = VectorOf(list[t], lanes, kind);
+      if (!vector) {
+        reader.Fail(fmt::format("{}[{}]", name, t), fmt::format("is {}", Shown(list[t])),
+                    fmt::format("{}, or a list of {}", NumberText(kind), lanes));
+        break;
+      }
+      inputs[t].push_back(*std::move(vector));
+    }
+    KILN_RETURN_IF_ERROR(reader.status());
+  }
+  KILN_RETURN_IF_ERROR(reader.status());
+  return inputs;
 }
 
 StatusOr<ThreadInputs> ReadInputs(const std::filesystem::path& path, const ComputationGraph& graph,
                                   int lanes, int threads) {
-  KILN_ASSIGN_OR_RETURN(const Json json, ReadJson(path));
-  return InputsFrom(json, path.string(), graph, lanes, threads);
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, budgets::kJsonBytes));
+  return ParseInputs(text, path.string(), graph, lanes, threads);
 }
 
 }  // namespace kiln::cgra

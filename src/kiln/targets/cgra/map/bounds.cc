@@ -15,6 +15,7 @@
 #include "fmt/format.h"
 #include "kiln/support/excerpt.h"
 #include "kiln/support/integer.h"
+#include "kiln/targets/cgra/graph/counted.h"
 #include "kiln/targets/cgra/map/problem.h"
 
 namespace kiln::cgra {
@@ -184,8 +185,8 @@ std::string DescribeCycle(const Problem& problem, const std::vector<Inequality>&
   }
   if (plain) {
     names.push_back(names.front());
-    return fmt::format("the recurrence {} takes {} cycles over {} thread{}",
-                       ListExcerpt(names, " -> ", 24), cycles, threads, threads == 1 ? "" : "s");
+    return fmt::format("the recurrence {} takes {} cycles over {}", ListExcerpt(names, " -> ", 24),
+                       cycles, Counted(threads, "thread"));
   }
   const bool waits = std::ranges::any_of(cycle, [](const Inequality& row) { return row.waits; });
   return fmt::format("no issue cycles of {} meet their dependences{}", ListExcerpt(names, ", ", 24),
@@ -217,12 +218,6 @@ bool MayPack(const std::vector<int>& sizes, int singles, int tiles, int slots) {
   }
   return true;
 }
-
-std::string Instructions(int count) {
-  return fmt::format("{} instruction{}", count, count == 1 ? "" : "s");
-}
-
-std::string TilesText(int count) { return fmt::format("{} tile{}", count, count == 1 ? "" : "s"); }
 
 // Returns the length of the longest path from the issue of each instruction to the last result, in
 // cycles. Consumers of one result are on different tiles by rule 3, so the k-th of them is at least
@@ -294,20 +289,20 @@ Bound LeastOfCells(const Problem& problem) {
     bound.why = why;
   };
   raise(static_cast<int>(CeilDivide(problem.size(), tiles)),
-        fmt::format("{} on {}", Instructions(problem.size()), TilesText(tiles)));
+        fmt::format("{} on {}", Counted(problem.size(), "instruction"), Counted(tiles, "tile")));
   std::vector<int> sizes;
   int singles = problem.size();
   for (size_t g = 0; g < problem.groups.size(); ++g) {
     const auto size = static_cast<int>(problem.groups[g].size());
     sizes.push_back(size);
     singles -= size;
-    raise(size,
-          fmt::format("{} on one tile, as all use {}", Instructions(size), problem.group_names[g]));
+    raise(size, fmt::format("{} on one tile, as all use {}", Counted(size, "instruction"),
+                            problem.group_names[g]));
   }
   int packed = SlotsOf(config, bound.value);
   while (packed <= problem.size() && !MayPack(sizes, singles, tiles, packed)) ++packed;
   raise(packed, fmt::format("{} groups that share variables, with the other {}, on {}",
-                            sizes.size(), Instructions(singles), TilesText(tiles)));
+                            sizes.size(), Counted(singles, "instruction"), Counted(tiles, "tile")));
   return bound;
 }
 
@@ -385,9 +380,9 @@ Bound LeastLatency(const Problem& problem, int initiation_interval, Passes passe
     const int value = GroupEnd(problem.groups[g], head, tail);
     if (value <= bound.value) continue;
     bound.value = value;
-    bound.why = fmt::format("{} take turns on one tile, as all use {}",
-                            Instructions(static_cast<int>(problem.groups[g].size())),
-                            problem.group_names[g]);
+    bound.why =
+        fmt::format("{} take turns on one tile, as all use {}",
+                    Counted(std::ssize(problem.groups[g]), "instruction"), problem.group_names[g]);
   }
   return bound;
 }
@@ -417,7 +412,7 @@ std::string WhyImpossible(const Problem& problem, Passes passes) {
   if (std::ssize(problem.starts) > problem.tiles()) {
     return fmt::format("{} instructions start flows, each on a tile of its own, and there {} {}",
                        problem.starts.size(), problem.tiles() == 1 ? "is" : "are",
-                       TilesText(problem.tiles()));
+                       Counted(problem.tiles(), "tile"));
   }
   for (const Dependence& d : problem.dependences) {
     if (!d.moves || config.feedback || lifts) continue;
@@ -433,12 +428,13 @@ std::string WhyImpossible(const Problem& problem, Passes passes) {
   for (size_t g = 0; g < problem.groups.size(); ++g) {
     if (std::ssize(problem.groups[g]) <= config.instruction_depth) continue;
     return fmt::format("{} share a tile, as all use {}, and a tile holds {}",
-                       Instructions(static_cast<int>(problem.groups[g].size())),
-                       problem.group_names[g], Instructions(config.instruction_depth));
+                       Counted(std::ssize(problem.groups[g]), "instruction"),
+                       problem.group_names[g], Counted(config.instruction_depth, "instruction"));
   }
   if (problem.size() > problem.tiles() * config.instruction_depth) {
-    return fmt::format("{} do not fit {} with {} each", Instructions(problem.size()),
-                       TilesText(problem.tiles()), Instructions(config.instruction_depth));
+    return fmt::format("{} do not fit {} with {} each", Counted(problem.size(), "instruction"),
+                       Counted(problem.tiles(), "tile"),
+                       Counted(config.instruction_depth, "instruction"));
   }
   const Bound least = LeastInterval(problem, passes);
   const int most = MostInterval(config);

@@ -9,6 +9,7 @@
 
 #include "fmt/format.h"
 #include "kiln/support/excerpt.h"
+#include "kiln/targets/cgra/graph/counted.h"
 #include "kiln/targets/cgra/map/branch.h"
 
 namespace kiln::cgra {
@@ -136,8 +137,7 @@ std::string Describe(const Problem& problem, const Core& core, int interval, int
   const auto name = [&](int i) { return problem.instructions[static_cast<size_t>(i)].name; };
   std::vector<std::string> names;
   for (const int i : core.instructions) names.push_back(name(i));
-  std::string text =
-      fmt::format("at an interval of {} cycle{}", interval, interval == 1 ? "" : "s");
+  std::string text = fmt::format("at an interval of {}", Counted(interval, "cycle"));
   if (latency != kAnyLatency) text += fmt::format(" and a latency of {}", latency);
   text += fmt::format(" there are no places for {}", ListExcerpt(names, ", ", 12));
   std::vector<std::string> rules;
