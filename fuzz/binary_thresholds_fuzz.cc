@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "fuzz/one_line.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/binary/compile/trained_thresholds.h"
 
@@ -12,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto thresholds = kiln::binary::ParseThresholds(text, "fuzz");
   if (!thresholds.ok()) {
-    KILN_CHECK(kiln::MessageOf(thresholds.status()).find('\n') == std::string::npos);
+    kiln::CheckOneLine(thresholds.status());
     return 0;
   }
   const auto printed = kiln::binary::PrintThresholds(*thresholds);

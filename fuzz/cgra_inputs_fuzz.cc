@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "fuzz/one_line.h"
 #include "kiln/support/budgets.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/cgra/graph/inputs_file.h"
@@ -28,7 +29,7 @@ ComputationGraph SumOf(Op op) {
 void Check(const ComputationGraph& graph, std::string_view text, int threads) {
   const auto inputs = ParseInputs(text, "fuzz", graph, kLanes, threads);
   if (!inputs.ok()) {
-    KILN_CHECK(kiln::MessageOf(inputs.status()).find('\n') == std::string::npos);
+    kiln::CheckOneLine(inputs.status());
     return;
   }
   KILN_CHECK(!inputs->empty() &&

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "fuzz/one_line.h"
 #include "kiln/support/check.h"
 #include "kiln/support/sha256.h"
 #include "kiln/targets/cgra/learn/weights.h"
@@ -18,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const auto state = kiln::cgra::ParseTraining(file, "fuzz");
   if (!state.ok()) {
-    KILN_CHECK(kiln::MessageOf(state.status()).find('\n') == std::string::npos);
+    kiln::CheckOneLine(state.status());
     return 0;
   }
   const std::string printed = kiln::cgra::SerializeTraining(*state);

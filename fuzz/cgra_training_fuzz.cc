@@ -4,37 +4,30 @@
 #include <string>
 #include <string_view>
 
+#include "fuzz/one_line.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/cgra/learn/protocol.h"
 
-namespace {
-
 using namespace kiln::cgra;  // NOLINT: a program of one file
-
-void CheckOneLine(const kiln::Status& status) {
-  KILN_CHECK(kiln::MessageOf(status).find('\n') == std::string::npos);
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (size >= kFrameHeader) {
     const auto length = FrameLength(text.substr(0, kFrameHeader));
-    if (!length.ok()) CheckOneLine(length.status());
+    if (!length.ok()) kiln::CheckOneLine(length.status());
   }
   if (const auto request = ParseTrainRequest(text); request.ok()) {
     const std::string printed = PrintTrainRequest(request->options, request->state_every);
     const auto again = ParseTrainRequest(printed);
     KILN_CHECK(again.ok() && PrintTrainRequest(again->options, again->state_every) == printed);
   } else {
-    CheckOneLine(request.status());
+    kiln::CheckOneLine(request.status());
   }
   if (const auto point = ParsePoint(text); point.ok()) {
     const auto again = ParsePoint(PrintPoint(*point));
     KILN_CHECK(again.ok() && PrintPoint(*again) == PrintPoint(*point));
   } else {
-    CheckOneLine(point.status());
+    kiln::CheckOneLine(point.status());
   }
   return 0;
 }

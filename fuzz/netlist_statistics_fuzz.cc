@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "fuzz/one_line.h"
 #include "kiln/hardware/netlist_statistics.h"
 #include "kiln/support/check.h"
 
@@ -11,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   using namespace kiln::hardware;  // NOLINT: a program of one file
   const auto statistics = ParseStatistics(std::string(reinterpret_cast<const char*>(bytes), size));
   if (!statistics.ok()) {
-    KILN_CHECK(kiln::MessageOf(statistics.status()).find('\n') == std::string::npos);
+    kiln::CheckOneLine(statistics.status());
     return 0;
   }
   KILN_CHECK(StatefulModules(*statistics).size() <= SequentialModules(*statistics).size());

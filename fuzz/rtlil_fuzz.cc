@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "fuzz/one_line.h"
 #include "kiln/hardware/rtlil.h"
 #include "kiln/support/check.h"
 
@@ -18,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   };
   const auto design = ParseRtlil(std::string(reinterpret_cast<const char*>(bytes), size));
   if (!design.ok()) {
-    KILN_CHECK(kiln::MessageOf(design.status()).find('\n') == std::string::npos);
+    kiln::CheckOneLine(design.status());
     return 0;
   }
   KILN_CHECK(!design->empty());

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "fuzz/one_line.h"
 #include "kiln/support/check.h"
 #include "kiln/support/json_reader.h"
 #include "kiln/targets/vta/isa/program_vector.h"
@@ -20,13 +21,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (program.ok()) {
     (void)FindDifference(*program, 0, kMostSteps);
   } else {
-    KILN_CHECK(kiln::MessageOf(program.status()).find('\n') == std::string::npos);
+    kiln::CheckOneLine(program.status());
   }
   const auto calls = ParseRuntimeVector(json, file);
   if (calls.ok()) {
     (void)Replay(*calls, "functional");
   } else {
-    KILN_CHECK(kiln::MessageOf(calls.status()).find('\n') == std::string::npos);
+    kiln::CheckOneLine(calls.status());
   }
   return 0;
 }
