@@ -1,9 +1,10 @@
 // module: kiln_command_queue
-// properties: order and contents, room is a credit: no command is lost
-// sources: systolic/kiln_command_queue.sv memory/kiln_fifo.sv
+// properties: room is a credit: no command is lost or made up
+// sources: systolic/kiln_command_queue.sv systolic/kiln_command_group.sv systolic/kiln_command_slice.sv
 // parameters: DEPTH=2 DEPTH=4
 // depth: 12
-// induction: no, the count of the queue is not visible outside the module
+// induction: 2
+// probes: count=dut.g_group[0].group.count
 module proof #(
     parameter int unsigned DEPTH = 4
 ) (
@@ -24,6 +25,7 @@ module proof #(
       .SCALES(1'b1)
   ) dut (.*);
 
+  wire [$clog2(DEPTH+1)-1:0] count;
   logic [3:0] commands;  // pushed and not taken
   logic begun = 1'b0;
   always_ff @(posedge clock) begin
@@ -33,6 +35,7 @@ module proof #(
     if (reset) commands <= '0;
     else commands <= commands + 4'(push) - 4'(command_valid && command_ready);
     if (!reset) begin
+      count_of_commands : assert (commands == 4'(count));
       within_depth : assert (32'(commands) <= DEPTH);
       if (commands == '0) nothing_without_push : assert (!command_valid);
     end

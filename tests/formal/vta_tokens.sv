@@ -2,7 +2,9 @@
 // properties: a token exists exactly while more were given than taken, no underflow
 // sources: vta/kiln_vta_tokens.sv
 // depth: 8
-// induction: no, the counters of 32 bits are not visible outside the module
+// induction: 2
+// probes: count0=dut.g_link[0].count count1=dut.g_link[1].count
+// probes: count2=dut.g_link[2].count count3=dut.g_link[3].count
 module proof (
     input logic       clock,
     input logic       reset,
@@ -27,19 +29,23 @@ module proof (
       .store_to_compute_there(there[3])
   );
 
-  logic [4*5-1:0] given, taken;  // 5 bits per link are enough for the depth
+  wire [31:0] count0, count1, count2, count3;
+  logic [4*32-1:0] given, taken;
   logic begun = 1'b0;
   always_ff @(posedge clock) begin
     begun <= 1'b1;
     if (!begun) assume (reset);
     assume ((take & ~there) == '0);
     for (int i = 0; i < 4; i++) begin
-      given[i*5+:5] <= reset ? '0 : given[i*5+:5] + 5'(give[i]);
-      taken[i*5+:5] <= reset ? '0 : taken[i*5+:5] + 5'(take[i]);
+      given[i*32+:32] <= reset ? '0 : given[i*32+:32] + 32'(give[i]);
+      taken[i*32+:32] <= reset ? '0 : taken[i*32+:32] + 32'(take[i]);
     end
     if (!reset) begin
-      counts : assert (there == {given[19:15] != taken[19:15], given[14:10] != taken[14:10],
-          given[9:5] != taken[9:5], given[4:0] != taken[4:0]});
+      count_of_0 : assert (count0 == given[31:0] - taken[31:0]);
+      count_of_1 : assert (count1 == given[63:32] - taken[63:32]);
+      count_of_2 : assert (count2 == given[95:64] - taken[95:64]);
+      count_of_3 : assert (count3 == given[127:96] - taken[127:96]);
+      counts : assert (there == {count3 != 0, count2 != 0, count1 != 0, count0 != 0});
     end
   end
 endmodule
