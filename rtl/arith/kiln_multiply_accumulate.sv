@@ -131,14 +131,23 @@ module kiln_multiply_accumulate #(
           {exact_nan, exact_infinite, exact_negative, exact_exponent, exact_significand} :
           STATE_BITS'(1) << (STATE_BITS - 3);
     end
+    logic product_known;  // `state` is a product; only assertions read it
     if (PRODUCT_REGISTERS == 0) begin : g_now
       assign state = exact;
+      assign product_known = 1'b1;
       wire unused_clock = &{1'b0, clock, product_advance};
     end else begin : g_later
       always_ff @(posedge clock) if (product_advance) state <= exact;
+`ifndef SYNTHESIS
+      initial product_known = 1'b0;
+      always_ff @(posedge clock) if (product_advance) product_known <= 1'b1;
+`else
+      assign product_known = 1'b0;
+`endif
     end
     assign {product_nan, product_infinite, product_negative, product_exponent,
         product_significand} = state;
+    wire unused_known = &{1'b0, product_known};
 
     if (kiln_format_pkg::kind(PSUM_FORMAT) == kiln_format_pkg::KIND_QUIRE) begin : g_quire
       wire unused_sum_advance = sum_advance;
@@ -150,6 +159,7 @@ module kiln_multiply_accumulate #(
           .SIGNIFICAND_BITS(PRODUCT_BITS),
           .EXPONENT_BITS(PRODUCT_EXPONENT_BITS)
       ) add (
+          .known(product_known),
           .nan(product_nan),
           .infinite(product_infinite),
           .negative(product_negative),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "Varith_quire.h"
+#include "Varith_quire_registers.h"
 #include "gtest/gtest.h"
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/mac.h"
@@ -112,6 +113,26 @@ class QuireUnits : public testing::Test {
   VerilatedContext context_;
   Varith_quire model_{&context_};
 };
+
+// A register of products has any contents until its first product, and may keep them for long.
+TEST(QuireRegisters, AnyFirstContentsAreNoFault) {
+  for (int seed = 1; seed <= 50; ++seed) {
+    VerilatedContext context;
+    context.randReset(2);
+    context.randSeed(seed);
+    Varith_quire_registers model(&context);
+    model.clock = 0;
+    model.eval();  // an assertion that fails ends the program
+    model.clear = 1;
+    model.x = model.w = 0x40;  // 1 in posit8_1
+    for (int half = 1; half <= 6; ++half) {
+      model.clock = half % 2;
+      model.eval();
+    }
+    ASSERT_STREQ(kQuirePairs[0][0], "posit8_1");
+    EXPECT_EQ(std::bit_cast<float>(uint32_t{model.psum[0]}), 1.0f);
+  }
+}
 
 // One product after the other, four to a psum: infinities and NaN stay until the next four begin.
 TEST_F(QuireUnits, EveryPairOfCodes) {

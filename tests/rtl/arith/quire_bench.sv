@@ -1,6 +1,7 @@
 // Quires for several pairs of formats: a psum register, to which a product is added in every cycle,
 // and accumulation registers, to which psums are added.
 module quire_bench #(
+    parameter int unsigned PRODUCT_REGISTERS = 0,  // with 1, products are a cycle late
     // The package contains both formats of each pair, and the quire of the pair.
     localparam int UNITS = quire_formats_pkg::COUNT / 3
 ) (
@@ -26,10 +27,11 @@ module quire_bench #(
     kiln_multiply_accumulate #(
         .INPUT_FORMAT(INPUT),
         .WEIGHT_FORMAT(WEIGHT),
-        .PSUM_FORMAT(QUIRE)
+        .PSUM_FORMAT(QUIRE),
+        .PRODUCT_REGISTERS(PRODUCT_REGISTERS)
     ) multiply_accumulate (
-        .clock(1'b0),
-        .product_advance(1'b0),
+        .clock,
+        .product_advance(1'b1),
         .sum_advance(1'b0),
         .counts(1'b1),
         .x(x[kiln_format_pkg::bits(INPUT)-1:0]),
