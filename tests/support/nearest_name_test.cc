@@ -10,6 +10,15 @@
 namespace kiln {
 namespace {
 
+TEST(EditDistance, CountsASwapOnce) {
+  EXPECT_EQ(EditDistance("", ""), 0u);
+  EXPECT_EQ(EditDistance("name", ""), 4u);
+  EXPECT_EQ(EditDistance("name", "game"), 1u);
+  EXPECT_EQ(EditDistance("nmae", "name"), 1u);
+  EXPECT_EQ(EditDistance("ca", "abc"), 3u);  // the swapped letters would be edited twice
+  EXPECT_EQ(EditDistance("kitten", "sitting"), 3u);
+}
+
 TEST(NearestName, NeedsTheFewestChanges) {
   const std::vector<std::string> names = {"run", "compile", "verify", "list"};
   for (const auto& [word, name] : {std::pair("runn", "run"),

@@ -6,10 +6,8 @@
 #include <vector>
 
 namespace kiln {
-namespace {
 
-// Returns the optimal string alignment distance: no part is edited twice.
-size_t Distance(std::string_view a, std::string_view b) {
+size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) {
     for (size_t j = 0; j <= b.size(); ++j) {
@@ -26,8 +24,6 @@ size_t Distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
-}  // namespace
-
 std::string NearestName(std::string_view word, std::span<const std::string> names) {
   constexpr size_t kLongest = 100;  // far longer than any name; bounds the time
   if (word.size() > kLongest) return "";
@@ -37,7 +33,7 @@ std::string NearestName(std::string_view word, std::span<const std::string> name
     // The distance is at least the difference in length; this also bounds the time for long names.
     const size_t longer = std::max(word.size(), name.size());
     if (longer - std::min(word.size(), name.size()) >= least) continue;
-    const size_t distance = Distance(word, name);
+    const size_t distance = EditDistance(word, name);
     // A distance of the whole name means that nothing of it matched.
     if (distance >= least || distance >= name.size()) continue;
     least = distance;

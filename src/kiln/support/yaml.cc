@@ -23,6 +23,7 @@
 #include "kiln/support/budgets.h"
 #include "kiln/support/check.h"
 #include "kiln/support/file.h"
+#include "kiln/support/nearest_name.h"
 
 namespace kiln {
 namespace internal {
@@ -113,7 +114,7 @@ class TreeBuilder final : public YAML::EventHandler {
       if (const auto first = map.index.find(value); first != map.index.end()) {
         const int line = map.key_lines[first->second];
         throw Refusal{LineOf(mark),
-                      fmt::format("key '{}' stands twice, first in line {}", value, line),
+                      fmt::format("key '{}' occurs twice, first in line {}", value, line),
                       "keep one"};
       }
       key_ = value;
@@ -224,23 +225,6 @@ std::optional<T> ParseNumber(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
-}
-
-// Returns the Levenshtein distance of two texts, for the hint at a mistyped key. `row` holds the
-// current row of the dynamic programming table.
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t above = row[j];
-      row[j] = std::min({row[j - 1] + 1, above + 1, diagonal + (a[i - 1] != b[j - 1] ? 1 : 0)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
 }
 
 // Returns the remedy for an unknown key: the known key with the smallest edit distance if it is
