@@ -152,7 +152,7 @@ TEST(Accuracy, CodebookFromYamlRunsEndToEnd) {
     EXPECT_THAT(table->AllNotes(),
                 Contains(AllOf(StartsWith(table->rows[i].format + ": "),
                                HasSubstr("of the operations on the host"),
-                               HasSubstr("because activations that stand as weights are "))));
+                               HasSubstr("because activations used as weights are "))));
   }
 }
 

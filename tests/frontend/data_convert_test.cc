@@ -79,7 +79,7 @@ TEST(Preprocess, NamesWhatIsWrong) {
       error("gain=2"),
       HasSubstr("unknown key 'gain'; one of: resize, interpolation, crop, scale, mean, std, "
                 "layout, channels"));
-  EXPECT_THAT(error("mean=1,mean=2"), HasSubstr("key 'mean' stands twice"));
+  EXPECT_THAT(error("mean=1,mean=2"), HasSubstr("key 'mean' occurs twice"));
   EXPECT_THAT(error("layout=nchw"), HasSubstr("layout 'nchw' is none of chw, hwc"));
   EXPECT_THAT(error("255"), HasSubstr("'255' is not of the form key=value"));
 }

@@ -175,7 +175,7 @@ TEST(KeyTable, SetsOfNumbers) {
             "toy.yaml: line 3, key 'dividers': item 0 is not one it can hold; a list of whole "
             "numbers from 0 to 2");
   EXPECT_EQ(MessageAbout("dividers: [1, 1]"),
-            "toy.yaml: line 3, key 'dividers': stage 1 stands there twice; each stage once");
+            "toy.yaml: line 3, key 'dividers': stage 1 occurs twice; each stage once");
   EXPECT_EQ(MessageAbout("dividers: 1"),
             "toy.yaml: line 3, key 'dividers': is not a list; a list of whole numbers from 0 to 2");
 }

@@ -139,7 +139,7 @@ TEST(Json, ValuesAreTheLibrarys) {
 TEST(Json, KeysStandOnceInAnObject) {
   EXPECT_EQ(JsonErrorOf(R"({"a": {"b": 1, "c": [{"b": 2}]}, "b": {"b": 3}})"), "");
   EXPECT_EQ(JsonErrorOf(R"({"a": {"b": 1, "c": {"d": 2, "e": 3, "d": 4}}, "a": 1})"),
-            "x.json: key 'd': stands twice in one object; each key once");
+            "x.json: key 'd': occurs twice in one object; each key once");
 }
 
 TEST(Json, BytesAtTheBudget) {

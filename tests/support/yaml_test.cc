@@ -150,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "colour, sizes, words, "
                   "parsed, inner, items"},
         ErrorCase{"name: x\nname: y\n",
-                  "a.yaml: line 2: key 'name' stands twice, first in line 1; keep one"},
+                  "a.yaml: line 2: key 'name' occurs twice, first in line 1; keep one"},
         ErrorCase{"name: &a x\n",
                   "a.yaml: line 1: anchors and aliases are not supported; write the value out"},
         ErrorCase{"name: !!str x\n",

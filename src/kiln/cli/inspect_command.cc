@@ -115,7 +115,8 @@ std::string OutlineText(const std::string& source, const OnnxOutline& outline,
   text += table.ToString();
   // Every operator is known, so the error printed above has another cause.
   if (kinds == 0)
-    return text + "\nsummary: every operator is supported; what keeps the file out stands above\n";
+    return text +
+           "\nsummary: every operator is supported; the reasons that keep the file out are above\n";
   return text + '\n' +
          CleanUtf8(fmt::format("summary: {} of {} not supported, in {} of {}: {}", Thousands(kinds),
                                Counted(std::ssize(outline.operators), "operator"), Thousands(nodes),

@@ -100,7 +100,7 @@ Status DataArguments::CheckFileToRead() const {
 StatusOr<ImageSettings> DataArguments::Settings() const {
   ImageSettings settings;
   if (random_ > 0 && !path_.empty())
-    return ErrorAt("", "--random", "stands beside --data", "give one of them");
+    return ErrorAt("", "--random", "is given beside --data", "give one of them");
   if (path_.empty() && !labels_.empty()) {
     return ErrorAt("", "--labels", "there are no images to label", "name them with --data");
   }

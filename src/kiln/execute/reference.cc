@@ -193,7 +193,7 @@ StatusOr<std::vector<int64_t>> KernelCall::Ints(int i) const {
   const Tensor& t = operand(i);
   if (!IsInteger(t.type()) || t.shape().rank() > 1 || t.size() > kMaxListLength) {
     return Error(fmt::format("operand {} is {} {}", i, NameOf(t.type()), t.shape().ToString()),
-                 "a list of integers stands there");
+                 "it must be a list of integers");
   }
   return t.ToInts();
 }
@@ -202,7 +202,7 @@ StatusOr<double> KernelCall::Number(int i) const {
   const Tensor& t = operand(i);
   if (t.type() == ElementType::kString || t.size() != 1) {
     return Error(fmt::format("operand {} is {} {}", i, NameOf(t.type()), t.shape().ToString()),
-                 "a single number stands there");
+                 "it must be a single number");
   }
   return t.ValueAt(0);
 }

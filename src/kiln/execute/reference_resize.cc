@@ -188,7 +188,7 @@ StatusOr<std::vector<double>> Floats(const KernelCall& call, int i) {
   const Tensor& t = call.operand(i);
   if (!IsFloat(t.type()) || t.shape().rank() != 1 || t.size() > 64) {
     return call.Error(fmt::format("operand {} is {} {}", i, NameOf(t.type()), t.shape().ToString()),
-                      "a list of floats stands there");
+                      "it must be a list of floats");
   }
   for (int64_t k = 0; k < t.size(); ++k) out.push_back(t.ValueAt(k));
   return out;

@@ -54,7 +54,7 @@ StatusOr<Graph> LoadNetworkToRun(const std::filesystem::path& model, const Shape
   const std::vector<std::string> absent = BindAbsentWeights(graph);
   if (!absent.empty()) {
     notes->push_back(fmt::format(
-        "{} absent ('{}' first): made-up values stand for them, so that cycles hold and results "
+        "{} absent ('{}' first): made-up values replace them, so that cycles hold and results "
         "mean nothing",
         absent.size() == 1 ? "1 weight is" : Counted(std::ssize(absent), "weight") + " are",
         absent[0]));

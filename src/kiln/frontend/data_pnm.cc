@@ -43,7 +43,7 @@ StatusOr<DataSet::Parts> ReadPnm(const Source& source, const DataOptions&) {
                 maximum = HeaderNumber(bytes, &at);
   if (width < 1 || height < 1 || maximum < 1 || maximum > 65535 || at >= bytes.size()) {
     return ErrorAt(source.name, "", "the header is damaged",
-                   "width, height and a maximum of 1 to 65535 stand there");
+                   "it must be a width, a height and a maximum of 1 to 65535");
   }
   ++at;  // exactly one blank ends the header
   const int64_t sample_bytes = maximum > 255 ? 2 : 1;

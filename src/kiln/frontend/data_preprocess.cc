@@ -222,7 +222,7 @@ StatusOr<Preprocess> ParsePreprocess(std::string_view text, std::string_view sou
     const std::string key(Trim(std::string_view(pair).substr(0, equals)));
     // A repeated key is a mistake, not an override.
     if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
-      return ErrorAt(source, place, "key " + QuotedExcerpt(key) + " stands twice", "keep one");
+      return ErrorAt(source, place, "key " + QuotedExcerpt(key) + " occurs twice", "keep one");
     }
     seen.push_back(key);
     KILN_RETURN_IF_ERROR(

@@ -87,7 +87,7 @@ StatusOr<MappedFile> ExternalFiles::Open(const std::string& location, const std:
   auto mapped = MapFile(resolved);
   if (absl::IsNotFound(mapped.status())) {
     return NotFoundAt(source_, place, "external data " + QuotedExcerpt(location) + " is not there",
-                      "the model's weights stand in that file, in the folder of the model");
+                      "the model's weights are in that file, in the folder of the model");
   }
   if (!mapped.ok()) return WithContext(source_ + ": " + place, mapped.status());
   open_.emplace(location, *mapped);

@@ -64,7 +64,7 @@ StatusOr<std::vector<int>> ScheduleNodes(const NodeProtos& nodes,
   }
   for (int i = 0; i < nodes.size(); ++i) {
     if (waiting[static_cast<size_t>(i)] > 0) {
-      return ErrorAt(source, PlaceOfNode(nodes[i], i), "stands in or behind a cycle of nodes",
+      return ErrorAt(source, PlaceOfNode(nodes[i], i), "is in or behind a cycle of nodes",
                      "a graph has no cycles");
     }
   }

@@ -233,7 +233,7 @@ KeyType<Config> NumberSet(uint32_t Config::* member, int Config::* count, const 
                 c->*member = 0;
                 for (const int64_t number : numbers) {
                   if (c->*member >> number & 1) {
-                    map.Fail(key, fmt::format("{} {} stands there twice", noun, number),
+                    map.Fail(key, fmt::format("{} {} occurs twice", noun, number),
                              fmt::format("each {} once", noun));
                   }
                   c->*member |= uint32_t{1} << number;

@@ -106,7 +106,7 @@ class RtlilParser {
     if (!IsName(name)) return absl::InternalError(fmt::format("RTLIL: '{}' names no module", line));
     const auto [at, is_new] = design_.try_emplace(Plain(name));
     if (!is_new)
-      return absl::InternalError(fmt::format("RTLIL: the module '{}' stands twice", at->first));
+      return absl::InternalError(fmt::format("RTLIL: the module '{}' occurs twice", at->first));
     module_ = &at->second;
     module_->attributes = std::exchange(attributes_, "");
     numbers_.clear();

@@ -334,8 +334,9 @@ class Parser {
     KILN_ASSIGN_OR_RETURN(const std::string name, ReadName());
     Value* value = graph_.FindValue(name);
     if (value == nullptr) {
-      return scan_.Error(fmt::format("no value %{} stands before this", Excerpt(name, kTokenBytes)),
-                         "values defined above their use");
+      return scan_.Error(
+          fmt::format("no value %{} is defined before this", Excerpt(name, kTokenBytes)),
+          "values defined above their use");
     }
     return value;
   }
@@ -653,7 +654,7 @@ class Parser {
         if (name.empty()) return scan_.Expected("the name of an attribute");
       }
       if (out.Has(name))
-        return scan_.Error(fmt::format("the attribute {} stands twice", Excerpt(name, kTokenBytes)),
+        return scan_.Error(fmt::format("the attribute {} occurs twice", Excerpt(name, kTokenBytes)),
                            "once");
       KILN_RETURN_IF_ERROR(scan_.Expect('='));
       KILN_ASSIGN_OR_RETURN(Attribute value, ReadAttribute());

@@ -69,7 +69,7 @@ class Verifier {
   Status CheckValues() {
     for (const Value* input : graph_.inputs()) {
       if (!input->is_input() || input->is_constant() || input->producer() != nullptr) {
-        return Error(PlaceOf(*input), "stands among the inputs but is a constant or a result", "");
+        return Error(PlaceOf(*input), "is among the inputs but is a constant or a result", "");
       }
       KILN_RETURN_IF_ERROR(CheckValue(*input));
     }

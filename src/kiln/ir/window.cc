@@ -279,7 +279,7 @@ StatusOr<ConvGeometry> ResolveConv(const Node& node, const Shape& input, const S
   if (declared_channels >= 0 && declared_channels != out.in_channels) {
     return error(fmt::format("the input has {} channels, weights {} with group {} ask for {}",
                              declared_channels, weights.ToString(), out.groups, out.in_channels),
-                 out.nhwc ? "channels stand last under layout nhwc" : "");
+                 out.nhwc ? "channels are last under layout nhwc" : "");
   }
   // The channels that the weights list in full must be divisible by the number of groups.
   const int64_t grouped = out.transposed ? out.in_channels : out.out_channels;

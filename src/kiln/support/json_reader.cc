@@ -168,7 +168,7 @@ StatusOr<Json> ParseJson(std::string_view text, std::string_view source) {
   if (builder.twice().has_value()) {
     const std::string quoted = Shown(*builder.twice());
     return ErrorAt(source, fmt::format("key '{}'", quoted.substr(1, quoted.size() - 2)),
-                   "stands twice in one object", "each key once");
+                   "occurs twice in one object", "each key once");
   }
   return builder.Take();
 }

@@ -277,8 +277,8 @@ class Traffic {
   void Cycle(Checker& c) {
     const bool go[5] = {!stall_[0].Next(), !stall_[1].Next(), !stall_[2].Next(), !stall_[3].Next(),
                         !stall_[4].Next()};
-    // What was not taken stands as it is; else something may begin, and payload of no offer is
-    // nobody's business.
+    // What was not taken stays as it is. Otherwise a transfer may begin; the payload of a channel
+    // that is not valid may have any value.
     if (!aw_held_)
       Aw(c, static_cast<uint16_t>(random_.Below(4096))),
           c.axi_awvalid = go[0] && addresses_ - answered_writes_ < kUnderWay;

@@ -515,7 +515,7 @@ TEST(CommandProcessor, TakesTheTimeOfTheManual) {
 }
 
 // With queues of one, an instruction waits until all its units have taken the one before: taken in
-// cycle p, the next one stands there in p + 2.
+// cycle p, the next one is available in p + 2.
 TEST(CommandProcessor, WaitsForRoom) {
   Random random(11);
   Config config = systolic::RandomConfig(random);

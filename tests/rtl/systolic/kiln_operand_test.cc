@@ -511,7 +511,7 @@ class BufferBench {
     bench_.Step();
   }
 
-  // What a word will overwrite is nobody's business any more.
+  // Nothing reads what a word will overwrite.
   void Forget(const PortWord& word) {
     if (!word.request.last_of_operand) return;
     Place& place = places_[word.place];

@@ -28,7 +28,7 @@ struct Word {
   bool slot_ended = false, there = false;  // its length is known; all that it reads is there
 };
 
-// What Cycle() is told of the world around the queue.
+// The queue's surroundings, as Cycle() gets them.
 struct Around {
   bool advance = true;
   bool begin_slot = false, end_slot = false;  // where there is one to begin or to end

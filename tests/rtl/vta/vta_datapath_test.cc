@@ -442,7 +442,7 @@ class AccumulatorBench {
   static constexpr int kBits = 16, kOutputBits = 4;
   static constexpr size_t kNumbers = 3, kStore = 3;
 
-  // No accesses. Indices beside an enable that is low are nobody's business.
+  // No accesses. Nothing reads indices beside an enable that is low.
   void Idle() {
     for (uint8_t* index : {&memory_->gemm_read_index, &memory_->first_read_index,
                            &memory_->second_read_index, &memory_->store_read_index}) {

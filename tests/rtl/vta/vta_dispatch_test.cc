@@ -462,7 +462,7 @@ class DispatcherBench {
     ASSERT_EQ(dispatcher_->fault_valid, known && beyond && tokens)
         << "cycle " << dispatcher_.Cycle();
     seen_.faults += dispatcher_->fault_valid;
-    if (beyond) {  // banks are nobody's business
+    if (beyond) {  // nothing reads banks
       ASSERT_EQ(dispatcher_->queue_ready, 0);
       return;
     }

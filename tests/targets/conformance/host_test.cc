@@ -205,7 +205,7 @@ TEST(Host, NetworksOfCodes) {
   EXPECT_GE(checked, 5);
 }
 
-// Integer division by zero in some images: the lowest of them is told of, whichever thread is
+// Integer division by zero in some images: the error names the lowest of them, whichever thread is
 // first.
 TEST(Host, TheFirstErrorIsThatOfTheLowestImage) {
   Graph graph("divide");

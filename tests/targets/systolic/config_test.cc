@@ -205,7 +205,7 @@ TEST(SystolicConfig, FurtherPrecisionsShareSumsAndPlacesInMemory) {
               AllOf(HasSubstr("other_precisions"),
                     HasSubstr("codes of int16 take 2 bytes, those of int8 1")));
   EXPECT_THAT(ErrorOf(with("  - {input: int8, weight: int8}\n")),
-              HasSubstr("this pair stands there twice"));
+              HasSubstr("this pair occurs twice"));
   EXPECT_THAT(ErrorOf(with("  - {input: e4m3, weight: e4m3}\n", "psum_format: int32\n")),
               AllOf(HasSubstr("int32 cannot hold products of e4m3"),
                     HasSubstr("all pairs have one psum_format")));

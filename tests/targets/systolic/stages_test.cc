@@ -178,7 +178,7 @@ TEST(SystolicStages, DesignPointsNameThem) {
     return MessageOf(ParseConfig(head + line, "x.yaml").status());
   };
   EXPECT_THAT(error("vector_function_stages: [4]\n"), HasSubstr("vector_function_stages"));
-  EXPECT_THAT(error("vector_function_stages: [1, 1]\n"), HasSubstr("stage 1 stands there twice"));
+  EXPECT_THAT(error("vector_function_stages: [1, 1]\n"), HasSubstr("stage 1 occurs twice"));
   EXPECT_THAT(error("vector_divide_stages: 3\n"), HasSubstr("vector_divide_stages"));
 }
 

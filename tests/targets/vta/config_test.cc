@@ -123,10 +123,10 @@ TEST(VtaConfig, AKeyStandsOnceInAnObject) {
     return MessageOf(ParseConfigOfFile(text, "x.json").status());
   };
   EXPECT_THAT(message(R"({"LOG_BATCH": 1, "LOG_BLOCK": 4, "LOG_BATCH": 2})"),
-              HasSubstr("x.json: key 'LOG_BATCH': stands twice in one object"));
+              HasSubstr("x.json: key 'LOG_BATCH': occurs twice in one object"));
   EXPECT_THAT(message(R"({"config": {"LOG_BATCH": 1, "LOG_BATCH": 1}})"),
-              HasSubstr("stands twice"));
-  EXPECT_THAT(message(R"({"config": {}, "config": {"LOG_BATCH": 1}})"), HasSubstr("stands twice"));
+              HasSubstr("occurs twice"));
+  EXPECT_THAT(message(R"({"config": {}, "config": {"LOG_BATCH": 1}})"), HasSubstr("occurs twice"));
   EXPECT_EQ(message(R"({"LOG_BATCH": 1, "a": {"LOG_BATCH": 1}, "b": [{"c": 1}, {"c": 1}]})"), "");
 }
 

@@ -142,7 +142,7 @@ StatusOr<Product> Lowering::ReadProduct(const Group& group) {
   const auto takes = [&](const Config& at) -> Status {
     KILN_RETURN_IF_ERROR(CheckOperand(p.a.encoding, Side::kInput, at, "activations"));
     if (p.constant) return ConstantWeights::Read(*p.weight, p.reduction_axis, at).status();
-    return CheckOperand(p.b.encoding, Side::kWeight, at, "activations that stand as weights");
+    return CheckOperand(p.b.encoding, Side::kWeight, at, "activations used as weights");
   };
   KILN_ASSIGN_OR_RETURN(p.precision, FindPrecision(config_, takes));
   p.at = AtPrecision(config_, p.precision);

@@ -41,7 +41,7 @@ std::optional<std::vector<Stage>> PlaceStages(std::span<const Stage> stages, con
 }
 
 std::string DescribeStages(const Config& config) {
-  return fmt::format("functions stand {}, dividers {}",
+  return fmt::format("functions are {}, dividers {}",
                      DescribeSet(config.vector_function_stages, config),
                      DescribeSet(config.vector_divide_stages, config));
 }

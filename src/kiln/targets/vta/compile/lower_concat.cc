@@ -272,7 +272,7 @@ StatusOr<Layer> Lowering::EmitPixelPad(const Group& group, const std::vector<int
     fill = NearestCode(number, map.codes);
     const Border& b = map.border;
     if (fill != map.fill && b.top + b.left + b.bottom + b.right > 0) {
-      return ToHost("a Pad with another number than the one that stands around its result");
+      return ToHost("a Pad with another number than the one that surrounds its result");
     }
   }
   const size_t rank = before.size();

@@ -346,8 +346,7 @@ StatusOr<MapView> Lowering::PlaceInput(const Value* input, LinearLayer* linear, 
     linear->out_height = view.height;  // a single row of pixels may be stored as an image
     linear->out_width = view.width;
   }
-  if (view.channels != linear->in_channels)
-    return ToHost("channels that do not stand side by side");
+  if (view.channels != linear->in_channels) return ToHost("channels that are not adjacent");
   KILN_RETURN_IF_ERROR(CheckBorder(*linear, view, out_.maps[static_cast<size_t>(view.map)]));
   return view;
 }

@@ -182,7 +182,8 @@ StatusOr<MapView> Lowering::PlaceWindows(const Value* input, const WindowAxis& y
                                          const WindowAxis& x, const std::vector<int32_t>& fills,
                                          Layer* layer) {
   KILN_ASSIGN_OR_RETURN(const MapView view, OnMachine(input, layer));
-  if (view.x_step != 1 || view.y_step != 1) return ToHost("windows over pixels that stand apart");
+  if (view.x_step != 1 || view.y_step != 1)
+    return ToHost("windows over pixels that are not adjacent");
   const int64_t bottom = (y.output - 1) * y.stride - y.pad_begin + y.Extent() - view.height;
   const int64_t right = (x.output - 1) * x.stride - x.pad_begin + x.Extent() - view.width;
   if (y.pad_begin <= 0 && x.pad_begin <= 0 && bottom <= 0 && right <= 0) return view;

@@ -197,10 +197,10 @@ std::optional<Fault> FaultOfWord(const Instruction& in, size_t index, const Conf
   }
   const Stage stage = QueueOf(in);
   if (stage == Stage::kLoad && (in.pop_previous || in.push_previous)) {
-    return is(FaultKind::kBadDependency, "no stage stands before load");
+    return is(FaultKind::kBadDependency, "there is no stage before load");
   }
   if (stage == Stage::kStore && (in.pop_next || in.push_next)) {
-    return is(FaultKind::kBadDependency, "no stage stands behind store");
+    return is(FaultKind::kBadDependency, "there is no stage behind store");
   }
   const bool load = in.opcode == Opcode::kLoad, store = in.opcode == Opcode::kStore;
   if ((!load && !store) || in.x_size == 0) return std::nullopt;

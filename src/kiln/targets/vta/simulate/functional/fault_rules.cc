@@ -26,10 +26,10 @@ std::optional<Fault> FindStaticFault(const Instruction& in, size_t index, const 
   }
   const Stage stage = StageOf(in);
   if (stage == Stage::kLoad && (in.pop_previous || in.push_previous)) {
-    return fault(FaultKind::kBadDependency, "no stage stands before load");
+    return fault(FaultKind::kBadDependency, "there is no stage before load");
   }
   if (stage == Stage::kStore && (in.pop_next || in.push_next)) {
-    return fault(FaultKind::kBadDependency, "no stage stands behind store");
+    return fault(FaultKind::kBadDependency, "there is no stage behind store");
   }
   if ((in.opcode != Opcode::kLoad && in.opcode != Opcode::kStore) || IsNop(in)) return std::nullopt;
 
