@@ -68,14 +68,13 @@ class BothLevels {
       first = static_cast<size_t>(byte - whole.expected.begin()) / bytes_of_run;
     }
     if (!SameCycles(whole)) {
-      // Ever shorter streams: the shortest that takes other cycles ends with the run.
-      size_t same = 0, different = stream.ends.size();
-      while (same + 1 < different) {
-        const size_t middle = (same + different) / 2;
-        KILN_ASSIGN_OR_RETURN(const Compared part, Run(stream, middle));
-        (SameCycles(part) ? same : different) = middle;
-      }
-      first = std::min(first, different - 1);
+      const auto takes_other_cycles = [&](size_t runs) -> StatusOr<bool> {
+        KILN_ASSIGN_OR_RETURN(const Compared part, Run(stream, runs));
+        return !SameCycles(part);
+      };
+      KILN_ASSIGN_OR_RETURN(const size_t run,
+                            LastOfShortestDifference(stream.ends.size(), takes_other_cycles));
+      first = std::min(first, run);
     }
     if (first == stream.ends.size()) return std::nullopt;
     return first;

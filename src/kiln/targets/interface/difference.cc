@@ -1,3 +1,4 @@
+// Compares the events of both levels, and bisects for the first wrong instruction.
 #include "kiln/targets/interface/difference.h"
 
 #include <algorithm>
@@ -70,16 +71,24 @@ StatusOr<std::optional<LevelDifference>> FindLevelDifference(const LevelRun& exp
   return by_cycles ? cycles : bits;
 }
 
-StatusOr<size_t> FirstWrongInstruction(size_t instructions, const PrefixReplay& expected,
-                                       const PrefixReplay& actual) {
-  size_t alike = 0, different = instructions;  // lengths of prefixes
+StatusOr<size_t> LastOfShortestDifference(
+    size_t length, const std::function<StatusOr<bool>(size_t length)>& differs) {
+  size_t alike = 0, different = length;
   while (different - alike > 1) {
     const size_t middle = alike + (different - alike) / 2;
-    KILN_ASSIGN_OR_RETURN(const std::vector<uint8_t> a, expected(middle));
-    KILN_ASSIGN_OR_RETURN(const std::vector<uint8_t> b, actual(middle));
-    (a == b ? alike : different) = middle;
+    KILN_ASSIGN_OR_RETURN(const bool differ, differs(middle));
+    (differ ? different : alike) = middle;
   }
   return different - 1;
+}
+
+StatusOr<size_t> FirstWrongInstruction(size_t instructions, const PrefixReplay& expected,
+                                       const PrefixReplay& actual) {
+  return LastOfShortestDifference(instructions, [&](size_t length) -> StatusOr<bool> {
+    KILN_ASSIGN_OR_RETURN(const std::vector<uint8_t> a, expected(length));
+    KILN_ASSIGN_OR_RETURN(const std::vector<uint8_t> b, actual(length));
+    return a != b;
+  });
 }
 
 std::optional<size_t> FirstDifferent(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {

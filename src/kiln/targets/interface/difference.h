@@ -61,6 +61,12 @@ StatusOr<std::optional<LevelDifference>> FindLevelDifference(const LevelRun& exp
                                                              int64_t latency,
                                                              const WrongEvent& wrong_event);
 
+// Returns the index of a part of a sequence of `length` parts: two levels agree on the parts before
+// it, and differ on these and the part. They must differ on the whole. `differs` runs both levels on
+// the first parts; the search is binary and calls it log2(length) times. Errors: those of `differs`.
+StatusOr<size_t> LastOfShortestDifference(
+    size_t length, const std::function<StatusOr<bool>(size_t length)>& differs);
+
 // Replays the first `instructions` instructions of a segment, always from the same initial memory,
 // and returns the memory after them.
 using PrefixReplay = std::function<StatusOr<std::vector<uint8_t>>(size_t instructions)>;
