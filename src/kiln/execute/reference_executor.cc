@@ -1,3 +1,4 @@
+// Runs a graph at the reference level, image by image, with plans that are kept between images.
 #include <mutex>
 #include <utility>
 

@@ -1,3 +1,4 @@
+// Runs the images of a batch in groups, in parallel, and keeps their order and that of errors.
 #include "kiln/execute/run_batch.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Asynchronous operations of Asio, each run to its end or to its time limit.
 #include "kiln/net/tcp.h"
 
 #include <netinet/tcp.h>

@@ -1,3 +1,4 @@
+// Converts bytes to hex digits and back.
 #include "kiln/support/hex.h"
 
 namespace kiln {

@@ -1,3 +1,4 @@
+// Checks budgets before nlohmann/json parses, and finds keys that occur twice.
 #include "kiln/support/json_reader.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Calls OpenSSL's digest.
 #include "kiln/support/sha256.h"
 
 #include <openssl/evp.h>

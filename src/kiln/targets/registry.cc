@@ -1,3 +1,4 @@
+// The list of families, to which each family's library and tests add theirs.
 #include "kiln/targets/registry.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The defaults of the interface: what a family does not say otherwise.
 #include "kiln/targets/interface/accelerator.h"
 
 #include <fmt/format.h>

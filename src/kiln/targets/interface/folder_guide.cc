@@ -1,3 +1,4 @@
+// Words for the README.md of an emitted folder: host kernels, code meanings, steps.
 #include "kiln/targets/interface/folder_guide.h"
 
 #include <fmt/format.h>

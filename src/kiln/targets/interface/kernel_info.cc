@@ -1,3 +1,4 @@
+// Names and adds up what reports say about kernels.
 #include "kiln/targets/interface/kernel_info.h"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// The names of objectives.
 #include "kiln/targets/interface/objective.h"
 
 #include <string>

@@ -1,3 +1,4 @@
+// Sums over the kernels of a program.
 #include "kiln/targets/interface/program.h"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// Applies the fitted models of modules and the memory model to the units of a machine.
 #include "kiln/targets/interface/unit_areas.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Enumerates block sizes of the layers of a chain and keeps the plans that no other dominates.
 #include "kiln/targets/binary/block/block_cost.h"
 
 #include <algorithm>

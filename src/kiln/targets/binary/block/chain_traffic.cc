@@ -1,3 +1,4 @@
+// Counts the bits that a chain of convolutions moves, layer by layer.
 #include "kiln/targets/binary/block/chain_traffic.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Decides pools by the sums of their first steps, and counts what is skipped and what is lost.
 #include "kiln/targets/binary/predict/pooling.h"
 
 #include <algorithm>

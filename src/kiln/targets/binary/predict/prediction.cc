@@ -1,3 +1,4 @@
+// Trains thresholds step by step, within a budget of wrong zeros.
 #include "kiln/targets/binary/predict/prediction.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Computes the sum of every step of every output, and the bounds of what is left.
 #include "kiln/targets/binary/predict/step_sums.h"
 
 #include <algorithm>

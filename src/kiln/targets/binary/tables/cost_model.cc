@@ -1,3 +1,4 @@
+// Evaluates the cost of groups of weights in closed form.
 #include "kiln/targets/binary/tables/cost_model.h"
 
 #include "kiln/support/check.h"

@@ -1,3 +1,4 @@
+// Splits weights into planes and activations into digits.
 #include "kiln/targets/binary/tables/planes.h"
 
 #include <algorithm>
