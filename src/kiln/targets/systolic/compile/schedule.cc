@@ -11,6 +11,7 @@
 #include "kiln/support/check.h"
 #include "kiln/support/integer.h"
 #include "kiln/support/parallel.h"
+#include "kiln/targets/lower/refusal.h"
 #include "kiln/targets/systolic/compile/axis_sums.h"
 #include "kiln/targets/systolic/config/derived.h"
 #include "kiln/targets/systolic/isa/timing.h"
@@ -375,9 +376,8 @@ StatusOr<Schedule> Scheduler::Find(const Instruction& instruction) {
 
   const std::vector<Tiling> tilings = TilingsOf(trial, config_);
   if (tilings.empty()) {
-    return absl::UnimplementedError(
-        fmt::format("one output position needs more than the {} buffer holds",
-                    trial.opcode == Opcode::kDepthwise ? "depthwise" : "input"));
+    return ToHost(fmt::format("one output position needs more than the {} buffer holds",
+                              trial.opcode == Opcode::kDepthwise ? "depthwise" : "input"));
   }
   const std::vector<Expense> expenses = ExpensesOf(trial, config_, ranking_, tilings);
   std::vector<Candidate> candidates = CandidatesOf(tilings, expenses, ranking_);

@@ -8,6 +8,7 @@
 
 #include "fmt/format.h"
 #include "kiln/support/check.h"
+#include "kiln/targets/lower/refusal.h"
 #include "kiln/targets/vta/compile/tiling_search.h"
 #include "kiln/targets/vta/simulate/cycle/cycle.h"
 
@@ -129,8 +130,7 @@ StatusOr<std::unique_ptr<VtaProgram>> Generate(Network network, const Config& co
     if (layer.matrix.has_value()) status = coder.Code(*layer.matrix, &step, &layer.info);
     if (layer.vector.has_value()) status = coder.Code(*layer.vector, &step, &layer.info);
     if (!status.ok()) {
-      if (status.code() == StatusCode::kUnimplemented)
-        refusals->emplace(layer.anchor, MessageOf(status));
+      if (IsRefusal(status)) refusals->emplace(layer.anchor, MessageOf(status));
       return WithContext(fmt::format("layer '{}'", layer.info.name), status);
     }
     parts.kernels.push_back(std::move(layer.info));

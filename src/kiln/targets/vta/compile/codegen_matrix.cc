@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "kiln/support/check.h"
+#include "kiln/targets/lower/refusal.h"
 #include "kiln/targets/vta/compile/codegen.h"
 
 namespace kiln::vta {
@@ -38,7 +39,7 @@ class MatrixGenerator {
         emitter_(context.config) {}
 
   StatusOr<Launch> Generate() {
-    if (tiles_.empty()) return absl::UnimplementedError("the tiling does not fit on chip");
+    if (tiles_.empty()) return ToHost("the tiling does not fit on chip");
     PlaceWeights();
     PlaceConstants();
     reset_.resize(threads());

@@ -7,6 +7,7 @@
 
 #include "fmt/format.h"
 #include "kiln/support/check.h"
+#include "kiln/targets/lower/refusal.h"
 #include "kiln/targets/vta/compile/codegen.h"
 
 namespace kiln::vta {
@@ -45,8 +46,7 @@ class VectorGenerator {
     PlaceNumbers();
     PlaceOperands();
     if (!ChooseTile()) {
-      if (WindowColumns() > quarter_)
-        return absl::UnimplementedError("a window that is wider than the accumulators");
+      if (WindowColumns() > quarter_) return ToHost("a window that is wider than the accumulators");
       in_parts_ = true;
       rows_ = columns_ = 1;
     }
@@ -56,7 +56,7 @@ class VectorGenerator {
     if (threads_ * registers() + others > kQuarters || output_.wide || in_parts_) threads_ = 1;
     if (registers() + others > kQuarters ||
         std::ssize(numbers_) + std::ssize(layer_.constants) > quarter_) {
-      return absl::UnimplementedError(
+      return ToHost(
           "an element-wise operator of more operands than the accumulators have room for");
     }
     LoadNumbers();

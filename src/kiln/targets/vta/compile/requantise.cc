@@ -7,6 +7,7 @@
 
 #include "kiln/ir/checked_math.h"
 #include "kiln/numerics/elementary.h"
+#include "kiln/targets/lower/refusal.h"
 
 namespace kiln::vta {
 namespace {
@@ -46,9 +47,7 @@ void CarryBias(const std::vector<ChannelScale>& channels, Requantisation* r) {
   for (int32_t& bias : r->bias) bias = static_cast<int32_t>(bias + carried);
 }
 
-Status DoesNotFit() {
-  return absl::UnimplementedError("sums and bias do not fit the accumulators of 32 bits");
-}
+Status DoesNotFit() { return ToHost("sums and bias do not fit the accumulators of 32 bits"); }
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 
 #include "kiln/hardware/axi_port.h"
 #include "kiln/support/parallel.h"
+#include "kiln/targets/lower/refusal.h"
 
 namespace kiln::vta {
 namespace {
@@ -96,7 +97,7 @@ class Trials {
     MemoryImage image = MemoryImage::WithoutBytes();
     const auto launch = GenerateMatrix(
         layer_, tiling, {context_.config, context_.network, context_.map_addresses, &image});
-    if (launch.status().code() == StatusCode::kUnimplemented) {
+    if (IsRefusal(launch.status())) {
       reason_ = launch.status();
       tried_.back().fits = false;
       return false;
@@ -119,8 +120,7 @@ class Trials {
   const MatrixShape shape_;
   double lower_bound_ = 0;
   CycleTimer timer_;
-  Status reason_ =
-      absl::UnimplementedError("the input of one output needs more than the buffers hold");
+  Status reason_ = ToHost("the input of one output needs more than the buffers hold");
   std::optional<TimedTiling> best_;
   std::vector<TriedTiling> tried_;
   int64_t cycles_ = 0;  // total of all tilings that were timed
@@ -146,7 +146,7 @@ StatusOr<TimedTiling> SearchWith(const MatrixLayer& layer, int threads, double e
 struct Task {
   size_t layer = 0;
   int threads = 0;
-  StatusOr<TimedTiling> result = absl::UnimplementedError("");
+  StatusOr<TimedTiling> result = ToHost("no tiling was tried");
 };
 
 }  // namespace
@@ -250,11 +250,10 @@ Status TilingMemo::Search(const std::vector<const MatrixLayer*>& layers, int thr
     }
   });
   for (size_t i = 0, at = 0; i < unknown.size(); ++i) {
-    StatusOr<TimedTiling> best = absl::UnimplementedError("");
+    StatusOr<TimedTiling> best = ToHost("no tiling was tried");
     int tried = 0;
     const auto consider = [&](StatusOr<TimedTiling> result) -> Status {
-      if (!result.ok() && result.status().code() != StatusCode::kUnimplemented)
-        return result.status();
+      if (!result.ok() && !IsRefusal(result.status())) return result.status();
       if (!best.ok() || (result.ok() && result->cycles < best->cycles)) best = std::move(result);
       return OkStatus();
     };

@@ -9,6 +9,7 @@
 
 #include "kiln/numerics/elementary.h"
 #include "kiln/support/check.h"
+#include "kiln/targets/lower/refusal.h"
 #include "kiln/targets/vta/compile/requantise.h"
 
 namespace kiln::vta {
@@ -416,14 +417,12 @@ double UnitOf(const Formula& f, const std::vector<Codes>& inputs, double greates
 
 StatusOr<FormulaCode> CodeOf(const Formula& f, const std::vector<Codes>& inputs,
                              const std::vector<double>& constant, const Result& result) {
-  if (!AllFinite(f, constant)) return absl::UnimplementedError("a constant that is not finite");
+  if (!AllFinite(f, constant)) return ToHost("a constant that is not finite");
   if (result.wide && !AllInSteps(f, inputs, constant, result.unit)) {
-    return absl::UnimplementedError(
-        "numbers so far apart that sums of 32 bits do not hold the smaller ones' digits");
+    return ToHost("numbers so far apart that sums of 32 bits do not hold the smaller ones' digits");
   }
   if (!Fits(f, inputs, Greatest(constant), result)) {
-    return absl::UnimplementedError(
-        "an output scale so small beside the inputs' that sums leave 32 bits");
+    return ToHost("an output scale so small beside the inputs' that sums leave 32 bits");
   }
   FormulaCode code;
   switch (f.kind) {
@@ -491,8 +490,7 @@ StatusOr<FormulaCode> MeanOf(int64_t taps, const std::vector<int64_t>& counts, c
     const double ratio = input.scale / (result.wide ? result.unit : double{result.codes.scale});
     if (*std::max_element(counts.begin(), counts.end()) > kMostCount ||
         (!result.wide && ratio > kMostScaleRatio)) {
-      return absl::UnimplementedError(
-          "means over different numbers of elements that leave 32 bits");
+      return ToHost("means over different numbers of elements that leave 32 bits");
     }
     const int shift = result.wide ? 0 : ShiftFor(ratio, kMeanBits);
     for (const int64_t count : counts) {

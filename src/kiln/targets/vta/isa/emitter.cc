@@ -9,6 +9,7 @@
 
 #include "fmt/format.h"
 #include "kiln/support/check.h"
+#include "kiln/targets/lower/refusal.h"
 
 namespace kiln::vta {
 namespace {
@@ -113,8 +114,7 @@ Instruction Emitter::LoadOfUops(uint64_t address, size_t first, size_t last) con
 
 StatusOr<Launch> Emitter::Finish(MemoryImage* image) {
   if (std::ssize(uops_) > config_.uops()) {
-    return absl::UnimplementedError(
-        fmt::format("{} micro-ops, the buffer holds {}", uops_.size(), config_.uops()));
+    return ToHost(fmt::format("{} micro-ops, the buffer holds {}", uops_.size(), config_.uops()));
   }
   Launch launch;
   const uint64_t uops_at = launch.uops_address = image->Reserve(uops_.size() * Config::kUopBytes);
@@ -126,7 +126,7 @@ StatusOr<Launch> Emitter::Finish(MemoryImage* image) {
   launch.instructions.insert(launch.instructions.end(), others, instructions_.end());
   launch.instructions.emplace_back();  // FINISH
   for (const Instruction& in : launch.instructions) {
-    if (const auto misfit = encoding_.FindMisfit(in)) return absl::UnimplementedError(*misfit);
+    if (const auto misfit = encoding_.FindMisfit(in)) return ToHost(*misfit);
   }
   launch.address = image->Reserve(launch.instructions.size() * kInstructionBytes);
   launch.uops = std::move(uops_);
