@@ -25,7 +25,10 @@ module kiln_stream_split #(
 
 `ifndef SYNTHESIS
   always_ff @(posedge clock) begin
-    if (!reset) beat_has_stream : assert (!in_tvalid || 32'(number) < STREAMS);
+    if (!reset) begin
+      beat_has_stream : assert (!in_tvalid || 32'(number) < STREAMS);
+      one_stream : assert ($onehot0(out_tvalid));
+    end
   end
 `else
   wire unused_clock = &{1'b0, clock, reset};

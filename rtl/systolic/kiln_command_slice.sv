@@ -26,4 +26,13 @@ module kiln_command_slice #(
       if (pop) read_place <= read_place == LAST ? '0 : read_place + 1'b1;
     end
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      write_place_in_range : assert (32'(write_place) < DEPTH);
+      read_place_in_range : assert (32'(read_place) < DEPTH);
+    end
+  end
+`endif
 endmodule

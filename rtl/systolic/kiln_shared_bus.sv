@@ -267,4 +267,13 @@ module kiln_shared_bus #(
       .violations(unused_violations)
   );
 `endif
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      one_master_reads : assert ($onehot0(rvalid));
+      beat_has_master : assert (!memory_rvalid || 32'(memory_rid) < MASTERS - 1);
+    end
+  end
+`endif
 endmodule

@@ -382,4 +382,14 @@ module kiln_operand_buffer #(
   end
   assign read_factor = factors[index];
   assign read_empty  = empty[index];
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      operand_in_range : assert (!take || 32'(in_tag.operand) < OPERANDS);
+      lane_in_range : assert (!valid || tag.access != kiln_systolic_pkg::ACCESS_STRIDED ||
+          32'(tag.lane) < LANES);
+    end
+  end
+`endif
 endmodule

@@ -449,4 +449,13 @@ module kiln_operand_fetch #(
     gap_left <= waiting ? gap_left - 1'b1 : gap;
     cycles   <= reset || !running || slot_end ? 32'd1 : cycles + 1'b1;
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      gap_ends : assert (!waiting || gap_left != '0);
+      gap_follows_beats : assert (!(running && waiting) || begun);
+    end
+  end
+`endif
 endmodule
