@@ -162,6 +162,208 @@ Arguments Parse(int count, char** values) {
   return arguments;
 }
 
+// The machine with its streams, and with the memories behind its ports for weights.
+class Simulation {
+ public:
+  // Reads weights.bin from the working directory.
+  Simulation(const Arguments& arguments, VerilatedContext* context)
+      : arguments_(arguments),
+        top_(std::make_unique<Vkiln_accelerator>(context)),
+        finished_(arguments.images, -1),
+        random_(arguments.common.seed) {
+#define KILN_PORT(name, beat_bytes, base, cycles)                              \
+  memory_##name.bytes() = kiln::testbench::ReadBytes("weights.bin");           \
+  registers_.Add(0x100 + 8 * port_number_##name, static_cast<uint32_t>(base)); \
+  registers_.Add(0x104 + 8 * port_number_##name, static_cast<uint32_t>(uint64_t{base} >> 32));
+    KILN_WEIGHTS(KILN_PORT)
+#undef KILN_PORT
+    if (ports_ > 0) registers_.Add(0x008, 1);  // run
+#define KILN_STREAM(name, bytes, beats) \
+  {#name, &top_->name##_tvalid, &top_->name##_tready, &top_->name##_tdata, bytes, beats, {}},
+    in_ = {KILN_INPUTS(KILN_STREAM)};
+    out_ = {KILN_OUTPUTS(KILN_STREAM)};
+#undef KILN_STREAM
+    for (const uint64_t words : {KILN_CHANNEL_WORDS})
+      channels_.push_back({.words_of_image = words});
+    // Without streamed weights the machine runs after its reset. Nothing reads its registers.
+    top_->control_awvalid = top_->control_wvalid = top_->control_arvalid = 0;
+    top_->control_bready = 1;
+    top_->control_rready = 0;
+    top_->reset = 1;
+    top_->clock = 0;
+    top_->eval();
+  }
+
+  size_t inputs() const { return in_.size(); }
+  const std::vector<Stream>& outputs() const { return out_; }
+
+  // Sets the bytes that the input streams send.
+  void Send(std::vector<std::vector<uint8_t>> contents) {
+    for (size_t i = 0; i < in_.size(); ++i) {
+      in_[i].content = std::move(contents[i]);
+      if (in_[i].content.size() != in_[i].bytes * in_[i].beats * arguments_.images)
+        Fail(in_[i].name + ": its file does not have the beats of " +
+             std::to_string(arguments_.images) + " images");
+    }
+  }
+
+  // Runs until all beats have passed, and all words of the channels: a stage may go on after the
+  // last output, with pixels that no window reads. After that the machine must not send any more
+  // beats. Returns false if that takes more cycles than allowed.
+  bool Run() {
+    constexpr int64_t kQuietCycles = 64;
+    OpenWave();
+    int64_t quiet = 0;
+    for (int64_t cycle = -4; quiet < kQuietCycles; ++cycle) {
+      quiet += AllDone() ? 1 : 0;
+      if (cycle > static_cast<int64_t>(arguments_.common.limit)) return false;
+      Drive(cycle);
+      top_->clock = 0;
+      top_->eval();
+      Sample(cycle);
+      Dump(cycle, 0);
+      top_->clock = 1;
+      top_->eval();
+      Dump(cycle, 1);
+    }
+    return true;
+  }
+
+  // Prints how far each stream is, after too many cycles.
+  void PrintProgress() const {
+    for (const auto* streams : {&in_, &out_}) {
+      for (const Stream& s : *streams)
+        std::fprintf(stderr, "simulate: %s: %" PRIu64 " of %" PRIu64 " beats\n", s.name.c_str(),
+                     s.done(), s.beats * arguments_.images);
+    }
+  }
+  void PrintTimes() const {
+    std::printf("cycles %" PRId64 "\n", *std::ranges::max_element(finished_));
+    for (size_t i = 0; i < finished_.size(); ++i)
+      std::printf("image %zu %" PRId64 "\n", i, finished_[i]);
+  }
+  void PrintChannels() const {
+    for (size_t c = 0; c < channels_.size(); ++c) {
+      std::printf("channel %zu %" PRIu64 " %" PRIu32 " %" PRId64 " %" PRId64 "\n", c,
+                  channels_[c].words, WordOf(top_->highest, c), channels_[c].first,
+                  channels_[c].last);
+    }
+  }
+  void PrintChannelsByName() const {
+    const char* const names[] = {KILN_CHANNEL_NAMES};
+    for (size_t c = 0; c < channels_.size(); ++c) {
+      std::printf("counter %s.words %" PRIu64 "\ncounter %s.highest %" PRIu32 "\n", names[c],
+                  channels_[c].words, names[c], WordOf(top_->highest, c));
+    }
+  }
+
+ private:
+  bool Stalled() {
+    return arguments_.stalls > 0 &&
+           static_cast<double>(random_() >> 11) * 0x1p-53 < arguments_.stalls;
+  }
+  bool AllDone() const {
+    const auto has_passed = [&](const Stream& s) {
+      return s.done() == s.beats * arguments_.images;
+    };
+    return std::ranges::all_of(out_, has_passed) && std::ranges::all_of(in_, has_passed) &&
+           std::ranges::all_of(channels_, [&](const ChannelEvents& c) {
+             return c.words >= c.words_of_image * arguments_.images;
+           });
+  }
+
+  // Sets the machine's inputs for a cycle; those before cycle 0 are of the reset.
+  void Drive(int64_t cycle) {
+    if (cycle == 0) top_->reset = 0;
+    for (Stream& s : in_) {
+      // A beat is offered until it is accepted.
+      s.offered = cycle >= 0 && s.at < s.content.size() && (s.offered || !Stalled());
+      *s.valid = s.offered;
+      if (s.offered) std::memcpy(s.data, &s.content[s.at], s.bytes);
+    }
+    for (Stream& s : out_) *s.ready = cycle >= 0 && !Stalled();
+    // No write begins in the cycle after the reset.
+    if (cycle >= 2) registers_.Drive(*top_);
+    // During the reset the memory neither accepts nor offers anything.
+#define KILN_PORT(name, beat_bytes, base, cycles)   \
+  if (cycle >= 0) {                                 \
+    KILN_AXI_DRIVE_READ(*top_, name, port_##name);  \
+  } else {                                          \
+    top_->name##_arready = top_->name##_rvalid = 0; \
+  }
+    KILN_WEIGHTS(KILN_PORT)
+#undef KILN_PORT
+  }
+
+  // Takes what passes at the end of a cycle.
+  void Sample(int64_t cycle) {
+    if (cycle >= 2) registers_.Sample(*top_);
+#define KILN_PORT(name, beat_bytes, base, cycles) \
+  if (cycle >= 0) KILN_AXI_SAMPLE_READ(*top_, name, port_##name);
+    KILN_WEIGHTS(KILN_PORT)
+#undef KILN_PORT
+    for (Stream& s : in_) {
+      if (!s.offered || *s.ready == 0) continue;
+      if (first_ < 0) first_ = cycle;
+      s.at += s.bytes;
+      s.offered = false;
+    }
+    for (Stream& s : out_) {
+      if (cycle < 0 || *s.valid == 0 || *s.ready == 0) continue;
+      if (s.done() == s.beats * arguments_.images) Fail(s.name + " sends more than its beats");
+      const auto* beat = static_cast<const uint8_t*>(s.data);
+      s.content.insert(s.content.end(), beat, beat + s.bytes);
+      s.at += s.bytes;
+      if (s.done() % s.beats == 0) {
+        int64_t& image = finished_[s.done() / s.beats - 1];
+        image = std::max(image, cycle - first_ + 1);
+      }
+    }
+    for (size_t c = 0; c < channels_.size() && cycle >= 0; ++c) {
+      if (!BitOf(top_->pushed, c)) continue;
+      if (channels_[c].words++ == 0) channels_[c].first = cycle - first_;
+      channels_[c].last = cycle - first_;
+    }
+  }
+
+#ifdef KILN_TRACE
+  void OpenWave() {
+    if (arguments_.common.wave.empty()) return;
+    top_->trace(&wave_, 99);
+    wave_.open(arguments_.common.wave.c_str());
+  }
+  // Records a half of a cycle, if it is in the window that the options choose.
+  void Dump(int64_t cycle, int half) {
+    const auto& options = arguments_.common;
+    const auto from_first = static_cast<uint64_t>(first_ < 0 ? 0 : cycle - first_);
+    const bool in_window = options.wave_whole || (first_ >= 0 && from_first >= options.wave_from &&
+                                                  from_first <= options.wave_to);
+    if (wave_.isOpen() && in_window) wave_.dump(static_cast<uint64_t>(2 * (cycle + 4) + half));
+  }
+  VerilatedFstC wave_;
+#else
+  void OpenWave() {}
+  void Dump(int64_t, int) {}
+#endif
+
+  const Arguments& arguments_;
+  std::unique_ptr<Vkiln_accelerator> top_;
+  RegisterWrites registers_;
+  uint32_t ports_ = 0;
+#define KILN_PORT(name, beat_bytes, base, cycles)                                          \
+  uint32_t port_number_##name = ports_++;                                                  \
+  kiln::testbench::AxiMemory memory_##name{0, TimingOf(arguments_.common.timing, cycles)}; \
+  kiln::testbench::AxiReadPort port_##name{&memory_##name, beat_bytes,                     \
+                                           arguments_.common.seed + port_number_##name};
+  KILN_WEIGHTS(KILN_PORT)
+#undef KILN_PORT
+  std::vector<Stream> in_, out_;
+  std::vector<ChannelEvents> channels_;
+  std::vector<int64_t> finished_;  // of each image: cycles up to its last output beat
+  int64_t first_ = -1;             // cycle of the first input beat
+  std::mt19937_64 random_;
+};
+
 }  // namespace
 
 int main(int count, char** values) {
@@ -177,158 +379,28 @@ int main(int count, char** values) {
   std::optional<kiln::testbench::Sample> sample;
   if (!options.sample.empty()) sample.emplace(options.sample);
   const kiln::testbench::WorkingFolder working(arguments.folder);
-  const auto top = std::make_unique<Vkiln_accelerator>(&context);
-  RegisterWrites registers;
-  uint32_t ports = 0;
-#define KILN_PORT(name, beat_bytes, base, cycles)                                             \
-  kiln::testbench::AxiMemory memory_##name(0, TimingOf(options.timing, cycles));              \
-  kiln::testbench::AxiReadPort port_##name(&memory_##name, beat_bytes, options.seed + ports); \
-  memory_##name.bytes() = kiln::testbench::ReadBytes("weights.bin");                          \
-  registers.Add(0x100 + 8 * ports, static_cast<uint32_t>(base));                              \
-  registers.Add(0x104 + 8 * ports, static_cast<uint32_t>(uint64_t{base} >> 32));              \
-  ++ports;
-  KILN_WEIGHTS(KILN_PORT)
-#undef KILN_PORT
-  if (ports > 0) registers.Add(0x008, 1);  // run
-  std::vector<Stream> in, out;
-#define KILN_STREAM(name, bytes, beats) \
-  {#name, &top->name##_tvalid, &top->name##_tready, &top->name##_tdata, bytes, beats, {}},
-  in = {KILN_INPUTS(KILN_STREAM)};
-  out = {KILN_OUTPUTS(KILN_STREAM)};
-#undef KILN_STREAM
+  Simulation simulation(arguments, &context);
+  const std::vector<Stream>& out = simulation.outputs();
   if (sample) {
-    for (size_t i = 0; i < in.size(); ++i) contents.push_back(sample->Input(i));
+    for (size_t i = 0; i < simulation.inputs(); ++i) contents.push_back(sample->Input(i));
   }
-  if (contents.size() != in.size() || (!sample && arguments.out.size() != out.size()))
-    Fail("the design has " + std::to_string(in.size()) + " inputs and " +
+  if (contents.size() != simulation.inputs() || (!sample && arguments.out.size() != out.size()))
+    Fail("the design has " + std::to_string(simulation.inputs()) + " inputs and " +
          std::to_string(out.size()) + " outputs");
-  for (size_t i = 0; i < in.size(); ++i) {
-    in[i].content = std::move(contents[i]);
-    if (in[i].content.size() != in[i].bytes * in[i].beats * arguments.images)
-      Fail(in[i].name + ": its file does not have the beats of " +
-           std::to_string(arguments.images) + " images");
-  }
-  // Without streamed weights the machine runs after its reset. Nothing reads its registers.
-  top->control_awvalid = top->control_wvalid = top->control_arvalid = 0;
-  top->control_bready = 1;
-  top->control_rready = 0;
-  top->reset = 1;
-  top->clock = 0;
-  top->eval();
+  simulation.Send(std::move(contents));
   working.Leave();
-#ifdef KILN_TRACE
-  VerilatedFstC wave;
-  if (!options.wave.empty()) {
-    top->trace(&wave, 99);
-    wave.open(options.wave.c_str());
-  }
-#endif
-  std::mt19937_64 random(options.seed);
-  const auto stalled = [&] {
-    return arguments.stalls > 0 && static_cast<double>(random() >> 11) * 0x1p-53 < arguments.stalls;
-  };
-  std::vector<ChannelEvents> channels;
-  for (const uint64_t words : {KILN_CHANNEL_WORDS}) channels.push_back({.words_of_image = words});
-  std::vector<int64_t> finished(arguments.images, -1);
-  int64_t first = -1;
-  // All beats have passed, and all words of the channels: a stage may go on after the last output,
-  // with pixels that no window reads. After that the machine must not send any more beats.
-  constexpr int64_t kQuietCycles = 64;
-  const auto has_passed = [&](const Stream& s) { return s.done() == s.beats * arguments.images; };
-  const auto all_done = [&] {
-    return std::ranges::all_of(out, has_passed) && std::ranges::all_of(in, has_passed) &&
-           std::ranges::all_of(channels, [&](const ChannelEvents& c) {
-             return c.words >= c.words_of_image * arguments.images;
-           });
-  };
-  int64_t quiet = 0;
-  for (int64_t cycle = -4; quiet < kQuietCycles; ++cycle) {
-    quiet += all_done() ? 1 : 0;
-    if (cycle > static_cast<int64_t>(options.limit)) {
-      for (const auto* streams : {&in, &out}) {
-        for (const Stream& s : *streams)
-          std::fprintf(stderr, "simulate: %s: %" PRIu64 " of %" PRIu64 " beats\n", s.name.c_str(),
-                       s.done(), s.beats * arguments.images);
-      }
-      return 3;
-    }
-    if (cycle == 0) top->reset = 0;
-    for (Stream& s : in) {
-      // A beat is offered until it is accepted.
-      s.offered = cycle >= 0 && s.at < s.content.size() && (s.offered || !stalled());
-      *s.valid = s.offered;
-      if (s.offered) std::memcpy(s.data, &s.content[s.at], s.bytes);
-    }
-    for (Stream& s : out) *s.ready = cycle >= 0 && !stalled();
-    // No write begins in the cycle after the reset.
-    if (cycle >= 2) registers.Drive(*top);
-    // During the reset the memory neither accepts nor offers anything.
-#define KILN_PORT(name, beat_bytes, base, cycles) \
-  if (cycle >= 0) {                               \
-    KILN_AXI_DRIVE_READ(*top, name, port_##name); \
-  } else {                                        \
-    top->name##_arready = top->name##_rvalid = 0; \
-  }
-    KILN_WEIGHTS(KILN_PORT)
-#undef KILN_PORT
-    top->clock = 0;
-    top->eval();
-    if (cycle >= 2) registers.Sample(*top);
-#define KILN_PORT(name, beat_bytes, base, cycles) \
-  if (cycle >= 0) KILN_AXI_SAMPLE_READ(*top, name, port_##name);
-    KILN_WEIGHTS(KILN_PORT)
-#undef KILN_PORT
-    for (Stream& s : in) {
-      if (!s.offered || *s.ready == 0) continue;
-      if (first < 0) first = cycle;
-      s.at += s.bytes;
-      s.offered = false;
-    }
-    for (Stream& s : out) {
-      if (cycle < 0 || *s.valid == 0 || *s.ready == 0) continue;
-      if (s.done() == s.beats * arguments.images) Fail(s.name + " sends more than its beats");
-      const auto* beat = static_cast<const uint8_t*>(s.data);
-      s.content.insert(s.content.end(), beat, beat + s.bytes);
-      s.at += s.bytes;
-      if (s.done() % s.beats == 0) {
-        int64_t& image = finished[s.done() / s.beats - 1];
-        image = std::max(image, cycle - first + 1);
-      }
-    }
-    for (size_t c = 0; c < channels.size() && cycle >= 0; ++c) {
-      if (!BitOf(top->pushed, c)) continue;
-      if (channels[c].words++ == 0) channels[c].first = cycle - first;
-      channels[c].last = cycle - first;
-    }
-#ifdef KILN_TRACE
-    const auto from_first = static_cast<uint64_t>(first < 0 ? 0 : cycle - first);
-    const bool in_window = options.wave_whole || (first >= 0 && from_first >= options.wave_from &&
-                                                  from_first <= options.wave_to);
-    if (wave.isOpen() && in_window) wave.dump(static_cast<uint64_t>(2 * (cycle + 4)));
-#endif
-    top->clock = 1;
-    top->eval();
-#ifdef KILN_TRACE
-    if (wave.isOpen() && in_window) wave.dump(static_cast<uint64_t>(2 * (cycle + 4) + 1));
-#endif
+  if (!simulation.Run()) {
+    simulation.PrintProgress();
+    return 3;
   }
   for (size_t i = 0; i < out.size() && i < arguments.out.size(); ++i)
     kiln::testbench::WriteBytes(arguments.out[i], out[i].content.data(), out[i].content.size());
-  std::printf("cycles %" PRId64 "\n", *std::ranges::max_element(finished));
-  for (size_t i = 0; i < finished.size(); ++i)
-    std::printf("image %zu %" PRId64 "\n", i, finished[i]);
+  simulation.PrintTimes();
   if (!sample) {
-    for (size_t c = 0; c < channels.size(); ++c) {
-      std::printf("channel %zu %" PRIu64 " %" PRIu32 " %" PRId64 " %" PRId64 "\n", c,
-                  channels[c].words, WordOf(top->highest, c), channels[c].first, channels[c].last);
-    }
+    simulation.PrintChannels();
     return 0;
   }
-  const char* const names[] = {KILN_CHANNEL_NAMES};
-  for (size_t c = 0; c < channels.size(); ++c) {
-    std::printf("counter %s.words %" PRIu64 "\ncounter %s.highest %" PRIu32 "\n", names[c],
-                channels[c].words, names[c], WordOf(top->highest, c));
-  }
+  simulation.PrintChannelsByName();
   for (const kiln::testbench::SampleStep& step : sample->steps()) {
     if (step.stream >= out.size()) Fail("the sample has more outputs than the design");
     if (!sample->Compare(step, out[step.stream].content)) break;

@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -54,13 +55,15 @@ int CompareWith(kiln::testbench::Sample& sample, const std::vector<uint8_t>& out
   return sample.Conclude();
 }
 
-}  // namespace
-
-int main(int count, char** values) {
+struct Arguments {
   kiln::testbench::SimulateOptions options;
   uint64_t beats = 0;
   double stalls = 0;
   std::string times;
+};
+
+Arguments Parse(int count, char** values) {
+  Arguments arguments;
   for (int i = 1; i < count; ++i) {
     const std::string name = values[i];
     if (name == "--help") {
@@ -69,20 +72,29 @@ int main(int count, char** values) {
           "[--stalls P] [--seed N] "
           "[--limit CYCLES] "
           "[--wave FILE [--wave-from CYCLE] [--wave-to CYCLE], counted from the first beat]");
-      return 0;
+      std::exit(0);
     }
     if (i + 1 >= count) Fail(name + ": a value is missing; see --help");
     const Option option{name, values[++i]};
     if (name == "--beats") {
-      option.Take(beats);
+      option.Take(arguments.beats);
     } else if (name == "--times") {
-      times = option.value;
+      arguments.times = option.value;
     } else if (name == "--stalls") {
-      option.Take(stalls);
-    } else if (!options.Take(option)) {
+      option.Take(arguments.stalls);
+    } else if (!arguments.options.Take(option)) {
       Fail(name + " is no option; see --help");
     }
   }
+  return arguments;
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+  const Arguments arguments = Parse(count, values);
+  const auto& options = arguments.options;
+  const uint64_t beats = arguments.beats;
   std::optional<kiln::testbench::Sample> sample;
   if (!options.sample.empty()) sample.emplace(options.sample);
   const std::vector<uint8_t> in =
@@ -104,7 +116,7 @@ int main(int count, char** values) {
   }
   std::mt19937_64 random(options.seed);
   const auto stalled = [&] {
-    return stalls > 0 && static_cast<double>(random() >> 11) * 0x1p-53 < stalls;
+    return arguments.stalls > 0 && static_cast<double>(random() >> 11) * 0x1p-53 < arguments.stalls;
   };
   size_t sent = 0;
   int64_t first = -1, last = -1, in_stalled = 0;
@@ -160,8 +172,9 @@ int main(int count, char** values) {
   wave.Close();
   if (sent < in.size()) Fail("the machine has not taken all of its input");
   if (!options.result.empty()) kiln::testbench::WriteBytes(options.result, out.data(), out.size());
-  if (!times.empty()) {
-    kiln::testbench::WriteBytes(times, reinterpret_cast<const uint8_t*>(out_cycles.data()),
+  if (!arguments.times.empty()) {
+    kiln::testbench::WriteBytes(arguments.times,
+                                reinterpret_cast<const uint8_t*>(out_cycles.data()),
                                 out_cycles.size() * sizeof(int64_t));
   }
   std::printf("cycles %" PRId64 "\n", last - first + 1);
