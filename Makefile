@@ -14,7 +14,7 @@ $(BUILD)/build.ninja: CMakeLists.txt CMakePresets.json | setup
 
 # The program, at build/bin/kiln, and what `cmake --install` puts beside it.
 build: $(BUILD)/build.ninja
-	cmake --build $(BUILD) --target kiln kiln_vta_runtime
+	cmake --build $(BUILD) --target kiln kiln_libraries
 
 # A trained network, quantised to INT8, on a 16x16 systolic accelerator: 10,000 images
 # bit-accurately, 20 of them at the cycle level.

@@ -298,7 +298,11 @@ INSTANTIATE_TEST_SUITE_P(Conformance, EveryFamily, testing::ValuesIn(DesignPoint
 // Every family of the build has joined.
 TEST(Conformance, EveryFamilyHasJoined) {
   std::set<std::string> joined;
-  for (const Family& family : Families()) joined.insert(family.name);
+  for (const Family& family : Families()) {
+    joined.insert(family.name);
+    EXPECT_NE(family.random.levels, nullptr) << family.name << " has no random programs";
+    EXPECT_NE(family.random.hardware, nullptr) << family.name << " has no random programs";
+  }
   for (const std::string& name : FamilyNames()) EXPECT_TRUE(joined.count(name)) << name;
 }
 

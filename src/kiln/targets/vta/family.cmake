@@ -29,5 +29,6 @@ target_link_options(kiln_vta_runtime
 set_target_properties(kiln_vta_runtime PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0
   LINK_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/runtime/vta_runtime.map)
 install(TARGETS kiln_vta_runtime)
+add_dependencies(kiln_libraries kiln_vta_runtime)
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/runtime/vta_runtime.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kiln)
