@@ -225,7 +225,7 @@ TEST(OnnxImport, NamesWhatIsWrongWithAGraph) {
   ExpectError(
       Import(17, x + "node { op_type: 'Add' input: 'x' input: 'b' output: 'a' } "
                      "node { op_type: 'Relu' input: 'a' output: 'b' } output { name: 'b' }"),
-      invalid, "node 'Add_0' (Add): stands in or behind a cycle");
+      invalid, "node 'Add_0' (Add): is in or behind a cycle");
   ExpectError(
       Import(17, x + "node { op_type: 'Relu' input: 'x' output: 'x' } output { name: 'x' }"),
       invalid, "defines value 'x' a second time");

@@ -122,9 +122,8 @@ TEST(SystolicStages, WhatNoStageHasGoesToTheHostAndSaysWhy) {
   EXPECT_THAT(kernels, HasSubstr("softmax"));
   EXPECT_THAT(
       kernels,
-      HasSubstr(
-          "too few stages for its 2: functions stand in stages 0 of 6, dividers in no stage"));
-  EXPECT_THAT(kernels, HasSubstr("the vector unit has no stage for div: functions stand in"));
+      HasSubstr("too few stages for its 2: functions are in stages 0 of 6, dividers in no stage"));
+  EXPECT_THAT(kernels, HasSubstr("the vector unit has no stage for div: functions are in"));
 }
 
 TEST(SystolicStages, InstructionsAreHeldToThem) {
