@@ -28,6 +28,8 @@ module kiln_systolic #(
     // The codes of the other formats take as many bytes as those of the first.
     parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
+    // Constant weights may be packed in memory (kiln_weight_fetch).
+    parameter bit PACKED_WEIGHTS = 1'b0,
     parameter bit PRODUCT_ROUNDED = 1'b0,
     parameter int unsigned ARRAY_PRODUCT_LATENCY = 0,  // cycles
     parameter int unsigned ARRAY_SUM_LATENCY = 1,      // cycles
@@ -497,8 +499,8 @@ module kiln_systolic #(
   // ---- Weight fetch
   localparam int unsigned WEIGHT_BYTES = LONGEST * WEIGHT_CODE_BYTES;
   localparam int unsigned WEIGHT_BYTES_BITS = $clog2(WEIGHT_BYTES + 1);
-  localparam int unsigned WEIGHT_TAG_BITS =
-      (BLOCK_SIZE > 0 ? 5 : 4) + TILE_BITS + LANE_INDEX_BITS + LANE_BITS;
+  localparam int unsigned WEIGHT_TAG_BITS = (PACKED_WEIGHTS ? 3 : 0) + (BLOCK_SIZE > 0 ? 5 : 4) +
+      TILE_BITS + LANE_INDEX_BITS + LANE_BITS;
   logic weight_request_valid, weight_request_ready, weight_word_valid, weight_idle, weight_fault,
       weight_range_fault;
   logic [ADDRESS_BITS-1:0] weight_request_address;
@@ -521,6 +523,7 @@ module kiln_systolic #(
       .ARRAY_COLUMNS      (ARRAY_COLUMNS),
       .WEIGHT_BITS        (WEIGHT_BITS),
       .WEIGHT_BUFFER_WORDS(WEIGHT_BUFFER_WORDS),
+      .PACKED_WEIGHTS     (PACKED_WEIGHTS),
       .BLOCK_SIZE         (BLOCK_SIZE),
       .SCALE_BITS         (SCALE_BITS)
   ) weight_fetch (

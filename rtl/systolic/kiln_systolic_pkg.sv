@@ -401,9 +401,10 @@ package kiln_systolic_pkg;
   // the whole instruction) begins at
   //   base + b * batch_stride + g * group_stride + c * column_tile_stride + tap * bytes of a tile
   //   (strided: one tap only).
-  // Tiled: R rows of C codes, dense; depthwise: taps rows of C codes. Strided: element (k, n) is
-  // row_stride * k + column_stride * n bytes after the tile's first element. The first column tile
-  // of a block follows the last one of the previous block.
+  // Tiled: R rows of C codes, dense; depthwise: taps rows of C codes. A code takes whole bytes, or
+  // `code_bits` bits from the lowest bit of the row on, of which the last byte has the rest unused.
+  // Strided: element (k, n) is row_stride * k + column_stride * n bytes after the tile's first
+  // element. The first column tile of a block follows the last one of the previous block.
   localparam int WEIGHTS_WORDS = 3;
   typedef struct packed {
     // word 0
@@ -412,7 +413,8 @@ package kiln_systolic_pkg;
     weight_layout_t layout;
     // Derived; strided: one request per column (its rows are dense), otherwise one per row.
     logic by_columns;
-    logic [29:0] reserved0;
+    logic [2:0] code_bits;  // tiled only; 0: whole bytes
+    logic [26:0] reserved0;
     // word 1: strided only
     logic signed [39:0] row_stride;
     logic signed [39:0] column_stride;

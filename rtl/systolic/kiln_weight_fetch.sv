@@ -12,6 +12,9 @@
 //               lanes beyond its valid codes are 0.
 //   filled      Asserted with the last write of a fill. A fill has weight_tiles_per_bank tiles or
 //               the remaining ones of the block; depthwise: all taps.
+//   packed      (PACKED_WEIGHTS) With `code_bits`, the rows of tiles and the taps are shorter in
+//               memory, and their codes are extended by their highest bit. Codes that are not of
+//               integers have all bits of their format, so that nothing reads the extension.
 //   released    Counts from the cycle after the pulse on. Both buffers begin with two free banks;
 //               fill k uses bank k modulo 2 of its buffer.
 //   scales      (BLOCK_SIZE > 0) For an instruction with block scales, the first request for a tile
@@ -25,6 +28,7 @@ module kiln_weight_fetch #(
     parameter int unsigned ARRAY_COLUMNS = 8,
     parameter int unsigned WEIGHT_BITS = 8,  // bits of a code
     parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,  // rows of a bank
+    parameter bit PACKED_WEIGHTS = 1'b0,
     // Rows that share a scale, a multiple of ARRAY_ROWS; 0: no scales.
     parameter int unsigned BLOCK_SIZE = 0,
     parameter int unsigned SCALE_BITS = 8,  // bits of a scale's code
@@ -37,8 +41,8 @@ module kiln_weight_fetch #(
     localparam int unsigned TILES = WEIGHT_BUFFER_WORDS / ARRAY_ROWS,
     localparam int unsigned TILE_BITS = TILES > 1 ? $clog2(TILES) : 1,
     localparam int unsigned INDEX_BITS = LANES > 1 ? $clog2(LANES) : 1,
-    localparam int unsigned TAG_BITS =
-        (BLOCK_SIZE > 0 ? 5 : 4) + TILE_BITS + INDEX_BITS + LANE_BITS,
+    localparam int unsigned TAG_BITS = (PACKED_WEIGHTS ? 3 : 0) + (BLOCK_SIZE > 0 ? 5 : 4) +
+        TILE_BITS + INDEX_BITS + LANE_BITS,
     localparam int unsigned COLUMN_BITS = ARRAY_COLUMNS > 1 ? $clog2(ARRAY_COLUMNS) : 1,
     localparam int unsigned SCALE_BYTES = SCALE_BITS > 16 ? 4 : SCALE_BITS > 8 ? 2 : 1,
     localparam int unsigned SCALE_TAG_BITS = 2 + TILE_BITS + COLUMN_BITS
@@ -100,10 +104,11 @@ module kiln_weight_fetch #(
 );
   localparam int COUNT_BITS = kiln_systolic_pkg::COUNT_BITS;
   localparam logic [COUNT_BITS-1:0] ONE = COUNT_BITS'(1);
-  // Without block scales the top bit, which is 0, is omitted.
+  // A tag is `code_bits` (if weights can be packed) above the rest, whose top bit, which is 0
+  // without block scales, is then omitted.
+  localparam int unsigned PLAIN_TAG_BITS = TAG_BITS - (PACKED_WEIGHTS ? 3 : 0);
   localparam int unsigned FULL_TAG_BITS = 5 + TILE_BITS + INDEX_BITS + LANE_BITS;
-  localparam logic [39:0] WORD_BYTES = 40'(ARRAY_COLUMNS * CODE_BYTES);
-  localparam logic [39:0] TILE_BYTES = 40'(ARRAY_ROWS * ARRAY_COLUMNS * CODE_BYTES);
+  localparam int unsigned MOST_PACKED = WEIGHT_BITS < 7 ? WEIGHT_BITS : 7;  // bits of a code
   localparam logic [LANE_BITS-1:0] ROW_LANES = LANE_BITS'(ARRAY_ROWS);
   localparam logic [LANE_BITS-1:0] COLUMN_LANES = LANE_BITS'(ARRAY_COLUMNS);
 
@@ -190,6 +195,19 @@ module kiln_weight_fetch #(
     end
   end
 
+  // ---- The bytes of a row of a tile, or of a tap, and of a tile.
+  logic [39:0] row_bytes, tile_bytes;
+  always_comb begin
+    row_bytes  = 40'(ARRAY_COLUMNS * CODE_BYTES);
+    tile_bytes = 40'(ARRAY_ROWS * ARRAY_COLUMNS * CODE_BYTES);
+    for (int unsigned b = 1; b <= MOST_PACKED; b++) begin
+      if (PACKED_WEIGHTS && command.weights.code_bits == 3'(b)) begin
+        row_bytes  = 40'((ARRAY_COLUMNS * b + 7) / 8);
+        tile_bytes = 40'(ARRAY_ROWS * ((ARRAY_COLUMNS * b + 7) / 8));
+      end
+    end
+  end
+
   // ---- Addresses.
   logic [39:0] line_offset, group_offset;
   kiln_nest_sum #(
@@ -202,8 +220,8 @@ module kiln_weight_fetch #(
       .rewind(1'b0),
       .advance({tile_end && !last_tap, fire && !last_line}),
       .steps({
-        depthwise ? WORD_BYTES : TILE_BYTES,
-        !strided ? WORD_BYTES : by_columns ? command.weights.column_stride :
+        depthwise ? row_bytes : tile_bytes,
+        !strided ? row_bytes : by_columns ? command.weights.column_stride :
             command.weights.row_stride
       }),
       .sum(line_offset)
@@ -244,8 +262,12 @@ module kiln_weight_fetch #(
   assign codes = by_columns ? valid_rows : strided ? valid_columns : COLUMN_LANES;
   assign request_address = command.weights.base + group_offset + column_offset + line_offset;
   // Without a command the address is undefined, and the address guard must not report it.
-  assign request_bytes = command_valid ? BYTES_BITS'(codes) * BYTES_BITS'(CODE_BYTES) : '0;
-  assign request_tag = TAG_BITS'({
+  always_comb begin
+    request_bytes = '0;
+    if (command_valid && !strided) request_bytes = row_bytes[BYTES_BITS-1:0];
+    else if (command_valid) request_bytes = BYTES_BITS'(codes) * BYTES_BITS'(CODE_BYTES);
+  end
+  assign request_tag[PLAIN_TAG_BITS-1:0] = PLAIN_TAG_BITS'({
     scaled, depthwise, last_line && last_tile_of_fill, tap == '0, by_columns,
         tile_in_fill[TILE_BITS-1:0], line[INDEX_BITS-1:0], codes
   });
@@ -293,13 +315,30 @@ module kiln_weight_fetch #(
   logic [INDEX_BITS-1:0] word_index;
   logic [LANE_BITS-1:0] word_codes;
   assign {word_scaled, word_depthwise, word_fill_ends, word_first_tap, word_transposed, word_tile,
-      word_index, word_codes} = FULL_TAG_BITS'(word_tag);
+      word_index, word_codes} = FULL_TAG_BITS'(word_tag[PLAIN_TAG_BITS-1:0]);
+  logic [2:0] word_code_bits;
+  if (PACKED_WEIGHTS) begin : g_packed
+    assign request_tag[TAG_BITS-1:PLAIN_TAG_BITS] = command.weights.code_bits;
+    assign word_code_bits = word_tag[TAG_BITS-1:PLAIN_TAG_BITS];
+  end else begin : g_whole
+    assign word_code_bits = '0;
+  end
 
   logic [LANES*WEIGHT_BITS-1:0] data;
   for (genvar i = 0; i < LANES; i++) begin : g_lane
-    // A code is in the lowest bits of its bytes.
-    assign data[i*WEIGHT_BITS+:WEIGHT_BITS] =
-        LANE_BITS'(i) < word_codes ? word_data[i*CODE_BYTES*8+:WEIGHT_BITS] : '0;
+    // The lane's code for each value of word_code_bits. A code that is not packed is in the lowest
+    // bits of its bytes.
+    logic [(PACKED_WEIGHTS ? 8 : 1)*WEIGHT_BITS-1:0] candidates;
+    assign candidates[0+:WEIGHT_BITS] = word_data[i*CODE_BYTES*8+:WEIGHT_BITS];
+    if (PACKED_WEIGHTS) begin : g_candidates
+      for (genvar b = 1; b < 8; b++) begin : g_bits
+        localparam int unsigned BITS = b < MOST_PACKED ? b : MOST_PACKED;
+        assign candidates[b*WEIGHT_BITS+:WEIGHT_BITS] =
+            WEIGHT_BITS'($signed(word_data[i*BITS+:BITS]));
+      end
+    end
+    assign data[i*WEIGHT_BITS+:WEIGHT_BITS] = LANE_BITS'(i) < word_codes ?
+        candidates[word_code_bits*WEIGHT_BITS+:WEIGHT_BITS] : '0;
     if (WEIGHT_BITS < CODE_BYTES * 8) begin : g_rest
       wire unused_bits = &{1'b0, word_data[i*CODE_BYTES*8+WEIGHT_BITS+:CODE_BYTES*8-WEIGHT_BITS]};
     end

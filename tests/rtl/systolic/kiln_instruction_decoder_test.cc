@@ -223,6 +223,7 @@ class MemberList {
     Add("batch_stride", Stride(c_.weight_batch_stride));
     Add("layout", static_cast<int64_t>(c_.weight_layout));
     Add("by_columns", d_.by_columns);
+    Add("code_bits", c_.weight_bits);
     Add("row_stride", Stride(c_.weight_row_stride));
     Add("column_stride", Stride(c_.weight_column_stride));
     Add("group_stride", Stride(d_.weights.group_stride));
@@ -501,7 +502,7 @@ void SeesWhatTheInstructionSays(int rounds) {
     EXPECT_EQ(seen, stages.size());
 
     const MemberList expected(instruction, config, words);
-    ASSERT_EQ(expected.members().size(), 284u);
+    ASSERT_EQ(expected.members().size(), 285u);
     for (size_t i = 0; i < expected.members().size(); ++i) {
       const Member& member = expected.members()[i];
       if (member.value.has_value()) {

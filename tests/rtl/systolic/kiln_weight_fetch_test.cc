@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "Vweight_fetch_4x2_packed.h"
 #include "Vweight_fetch_4x4.h"
 #include "Vweight_fetch_4x8_4bit.h"
+#include "Vweight_fetch_4x8_packed.h"
 #include "Vweight_fetch_4x8_scales.h"
 #include "Vweight_fetch_8x2_16bit.h"
 #include "Vweight_fetch_8x2_scales.h"
@@ -98,6 +100,7 @@ void Check(const Config& config, double stalls, int instructions, uint64_t seed)
                                                 static_cast<size_t>(word_bytes), stalls, seed);
   Random random(seed);
   int64_t fills_seen = 0, depthwise = 0, by_rows = 0, by_columns = 0, resident = 0, scaled = 0;
+  int64_t packed = 0;
   for (int n = 0; n < instructions; ++n) {
     const Opcode opcode = random.Below(5) == 0 ? Opcode::kDepthwise : Opcode::kMatrix;
     const RandomCase random_case = RandomInstruction(random, config, opcode);
@@ -119,6 +122,7 @@ void Check(const Config& config, double stalls, int instructions, uint64_t seed)
     by_columns += strided && columns ? 1 : 0;
     by_rows += strided && !columns ? 1 : 0;
     scaled += in.convolution.weight_scales.present ? 1 : 0;
+    packed += in.convolution.weight_bits > 0 ? 1 : 0;
     resident += GeometryOf(in, config).weights_resident ? 1 : 0;
   }
   EXPECT_GT(fills_seen, 5 * instructions);
@@ -129,8 +133,9 @@ void Check(const Config& config, double stalls, int instructions, uint64_t seed)
   EXPECT_GT(by_columns, instructions / 75);
   EXPECT_GT(resident, instructions / 75);
   EXPECT_EQ(scaled > instructions / 5, kScales);
+  EXPECT_EQ(packed > instructions / 5, config.packed_weights);
   if (stalls == 0) {
-    EXPECT_GT(bench.runs_without_a_gap(), instructions / 20);
+    EXPECT_GT(bench.runs_without_a_gap(), instructions / 40);
   }
 }
 
@@ -144,6 +149,19 @@ TEST(WeightFetch, StallsChangeNothingInTheBanks) {
   Check<Vweight_fetch_4x4>(ConfigOf(4, 4, "int8", 16), 0.3, 150, 4);
   Check<Vweight_fetch_4x8_4bit>(ConfigOf(4, 8, "int4", 8), 0.5, 150, 5);
   Check<Vweight_fetch_8x2_16bit>(ConfigOf(8, 2, "int16", 8), 0.2, 150, 6);
+}
+
+TEST(WeightFetch, PackedWeightsAreExtendedByTheirSigns) {
+  Config config = ConfigOf(4, 8, "int8", 8);
+  config.packed_weights = true;
+  Check<Vweight_fetch_4x8_packed>(config, 0, 200, 10);
+  Check<Vweight_fetch_4x8_packed>(config, 0.3, 200, 11);
+  Config scaled = ConfigOf(4, 2, "int6", 8);  // rows of 2 to 12 bits
+  scaled.packed_weights = true;
+  scaled.block_size = 8;
+  SetDefaultSums(&scaled);
+  Check<Vweight_fetch_4x2_packed, true>(scaled, 0, 200, 14);
+  Check<Vweight_fetch_4x2_packed, true>(scaled, 0.3, 200, 13);
 }
 
 TEST(WeightFetch, BlockScalesComeBesideTheirTiles) {

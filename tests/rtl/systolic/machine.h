@@ -74,6 +74,7 @@ inline Config Wide() {
   c.array_rows = 4;
   c.array_columns = 8;
   c.weight_rows_per_cycle = 2;
+  c.packed_weights = true;
   c.accumulation_buffer_banks = 1;
   c.vector_stages = 3;
   c.vector_stage_latency = 3;
@@ -121,6 +122,7 @@ inline Config NarrowBlocks() {
   Config c = Wide();
   c.array_rows = 2;
   c.array_columns = 4;
+  c.packed_weights = false;
   c.input_format = *FindFormat("e5m2");
   c.weight_format = *FindFormat("e4m3");
   c.block_size = 2;
@@ -157,6 +159,7 @@ inline Config Precisions() {
   SetFunctions(0b01, 0b10, &c);
   c.depthwise_multipliers = 2;
   c.weight_format = *FindFormat("int4");
+  c.packed_weights = true;
   c.psum_format = c.accumulation_format = *FindFormat("fp32");
   c.other_precisions = {{*FindFormat("e4m3"), *FindFormat("e4m3")},
                         {*FindFormat("posit8_1"), *FindFormat("int8")}};

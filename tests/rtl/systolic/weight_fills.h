@@ -33,6 +33,8 @@ class WeightFills {
         geometry_(GeometryOf(in_, config)),
         numbers_(config),
         bytes_(config.weight_format.bytes()),
+        row_bytes_(conv_.weight_bits > 0 ? (config.array_columns * conv_.weight_bits + 7) / 8
+                                         : config.array_columns * bytes_),
         bytes_of_memory_(random_case.memory),
         memory_(std::span<uint8_t>(bytes_of_memory_)) {}
 
@@ -73,11 +75,9 @@ class WeightFills {
   FetchFill DepthwiseFill(const Visit& visit) {
     FetchFill fill;
     fill.buffer = 1;
-    const int64_t word = config_.array_columns * bytes_;
     for (int64_t tap = 0; tap < conv_.taps(); ++tap) {
-      fill.requests.push_back(
-          {Base(visit) + static_cast<uint64_t>((visit.first_column * conv_.taps() + tap) * word),
-           word});
+      const int64_t row = visit.first_column * conv_.taps() + tap;
+      fill.requests.push_back({Base(visit) + static_cast<uint64_t>(row * row_bytes_), row_bytes_});
     }
     EXPECT_EQ(CyclesOf(fill.requests, config_.weight_port_bytes),
               WeightFetchCycles(in_, config_, visit.batch, 0, visit.first_column));
@@ -102,8 +102,7 @@ class WeightFills {
       const int64_t first = int64_t{column_tile} * geometry_.row_tiles() + row_tile;
       for (int64_t r = 0; r < rows; ++r) {
         fill.requests.push_back(
-            {Base(visit) + static_cast<uint64_t>((first * rows + r) * columns * bytes_),
-             columns * bytes_});
+            {Base(visit) + static_cast<uint64_t>((first * rows + r) * row_bytes_), row_bytes_});
       }
     } else {
       const uint64_t at =
@@ -172,7 +171,7 @@ class WeightFills {
   const Config& config_;
   const Geometry geometry_;
   const ArrayNumbers numbers_;
-  const int64_t bytes_;
+  const int64_t bytes_, row_bytes_;  // of a code, of a row of tiled weights
   std::vector<uint8_t> bytes_of_memory_;
   OuterMemory memory_;
 };

@@ -61,6 +61,7 @@ KILN_CONFORMANCE(
             {"accelerators/systolic-int8-8x8.yaml",
              "accelerators/systolic-int8-16x16.yaml",
              "accelerators/systolic-int8-8x8-one-bus.yaml",
+             {"accelerators/systolic-int8-8x8-packed.yaml", "int8", "int4", 5},
              {"accelerators/systolic-int8-e4m3-8x8.yaml", "int8", "int8", 2, {}, "e4m3"},
              {"accelerators/systolic-mxint8-16x16.yaml", "mxint8", "mxint8", 1},
              {"accelerators/systolic-mxfp8_e4m3-16x16.yaml", "mxfp8_e4m3", "mxfp8_e4m3", 2},

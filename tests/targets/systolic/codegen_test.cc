@@ -75,6 +75,47 @@ TEST(SystolicWeights, TilesFollowTheOrderOfFetching) {
   EXPECT_EQ(TileWeights(depthwise, instruction, config), (LargeBytes{1, 2, 4, 5, 3, 0, 6, 0}));
 }
 
+// Three codes of three bits take the lowest nine bits of a row of two bytes.
+TEST(SystolicWeights, PackedRowsEndWithAByte) {
+  Config config = Fp32Machine();
+  config.array_rows = 2;
+  config.array_columns = 3;
+  WeightCodes weights;
+  weights.rows = 2;
+  weights.columns = 4;
+  weights.channels = 2;
+  for (const int code : {1, -1, -4, 3, 0, 2, 1, -2})
+    weights.codes.push_back(static_cast<uint8_t>(code));
+  Instruction instruction;
+  instruction.opcode = Opcode::kMatrix;
+  instruction.convolution.channels = 2;
+  instruction.convolution.out_channels = 4;
+  instruction.convolution.weight_bits = 3;
+  EXPECT_EQ(TileWeights(weights, instruction, config),
+            (LargeBytes{0b00111001, 0b1, 0b01010000, 0b0,     // 1, -1, -4 and 0, 2, 1
+                        0b00000011, 0b0, 0b00000110, 0b0}));  // 3 and -2
+}
+
+TEST(SystolicWeights, ArePackedWhereARowTakesNoMoreBeats) {
+  const auto bits_of = [](int packed_bits, const char* format, int columns, int port) {
+    Config config = Fp32Machine();
+    config.weight_format = *FindFormat(format);
+    config.array_columns = columns;
+    config.weight_port_bytes = port;
+    WeightCodes weights;
+    weights.packed_bits = packed_bits;
+    return int{BitsOfPackedWeights(weights, config, 0)};
+  };
+  EXPECT_EQ(bits_of(0, "int8", 8, 8), 0);
+  EXPECT_EQ(bits_of(4, "int8", 8, 8), 4);
+  EXPECT_EQ(bits_of(3, "int8", 8, 8), 4);   // rows of three bytes would cross the ends of beats
+  EXPECT_EQ(bits_of(5, "int8", 8, 8), 0);   // and so would those of five to seven
+  EXPECT_EQ(bits_of(6, "int8", 16, 8), 6);  // 12 bytes: at most two beats, as 16 bytes take
+  EXPECT_EQ(bits_of(6, "e3m2", 8, 8), 0);   // a float has all of its bits
+  EXPECT_EQ(bits_of(4, "e2m1", 8, 8), 4);
+  EXPECT_EQ(bits_of(2, "int8", 8, 64), 2);
+}
+
 // Weights that another kernel computes are not there before it has ended, though the product's
 // inputs are.
 TEST(SystolicCodegen, ProductsWaitForWeightsThatAreComputed) {

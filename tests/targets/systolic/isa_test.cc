@@ -206,6 +206,29 @@ TEST(SystolicIsa, CheckAcceptsAndRefuses) {
               HasSubstr("16777216, not in [1, 16777215]"));
   EXPECT_THAT(fault([](I& i) { i.opcode = Opcode::kDepthwise; }),
               HasSubstr("16 input and 32 output channels"));
+  EXPECT_THAT(fault([](I& i) { i.convolution.weight_bits = 4; }),
+              HasSubstr("packed weights, which the design point does not have"));
+}
+
+TEST(SystolicIsa, PackedWeightsAreTiledAndNarrow) {
+  Config config = Fp32Machine();
+  config.packed_weights = true;
+  const auto fault = [&](int bits, const char* format, WeightLayout layout) {
+    config.weight_format = *FindFormat(format);
+    config.psum_format = config.accumulation_format = *FindFormat("fp32");
+    Instruction instruction = SmallMatrix();
+    instruction.convolution.weight_bits = static_cast<uint8_t>(bits);
+    instruction.convolution.weight_layout = layout;
+    return MessageOf(CheckInstruction(instruction, config));
+  };
+  EXPECT_EQ(fault(1, "int8", WeightLayout::kTiled), "");
+  EXPECT_EQ(fault(7, "int8", WeightLayout::kTiled), "");
+  EXPECT_EQ(fault(4, "e2m1", WeightLayout::kTiled), "");
+  EXPECT_THAT(fault(5, "int4", WeightLayout::kTiled),
+              HasSubstr("5 bits, packed, for codes of int4"));
+  EXPECT_THAT(fault(3, "e2m1", WeightLayout::kTiled),
+              HasSubstr("3 bits, packed, for codes of e2m1"));
+  EXPECT_THAT(fault(4, "int8", WeightLayout::kStrided), HasSubstr("cannot be packed"));
 }
 
 // Loops of 2^16 * 2^23 * 2^23 * 4 = 2^64 rows: 64 bits would hold none of them.

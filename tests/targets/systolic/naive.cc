@@ -66,12 +66,34 @@ class Naive {
     return (conv.channels + rows - 1) / rows * conv.taps();
   }
 
+  // Code number `place` of a packed row at `address`, bit by bit.
+  uint32_t PackedCode(int64_t address, int64_t place) const {
+    const int bits = instruction_.convolution.weight_bits;
+    int64_t code = 0;
+    for (int i = 0; i < bits; ++i) {
+      const int64_t bit = place * bits + i;
+      const int64_t value = int64_t{memory_.at(static_cast<size_t>(address + bit / 8))} >> bit % 8;
+      code += (value % 2) * (int64_t{1} << i);
+    }
+    const bool negative = WeightFormat().is_integer() && code >= int64_t{1} << (bits - 1);
+    return static_cast<uint32_t>(negative ? code - (int64_t{1} << bits) : code) &
+           CodeMask(WeightFormat());
+  }
+
   uint32_t Weight(int64_t b, int64_t tap, int32_t c, int32_t n) const {
     const Convolution& conv = instruction_.convolution;
     const int64_t rows = config_.array_rows, columns = config_.array_columns,
                   bytes = WeightFormat().bytes();
     const int64_t base = static_cast<int64_t>(conv.weight_base) + b * conv.weight_batch_stride;
     int64_t at;
+    if (conv.weight_bits > 0) {
+      int64_t line = n / columns * conv.taps() + tap;
+      if (instruction_.opcode == Opcode::kMatrix) {
+        const auto [tile, row] = TileOf(tap, c);
+        line = (n / columns * RowTiles() + tile) * rows + row;
+      }
+      return PackedCode(base + line * ((columns * conv.weight_bits + 7) / 8), n % columns);
+    }
     if (instruction_.opcode == Opcode::kDepthwise) {
       at = ((n / columns * conv.taps() + tap) * columns + n % columns) * bytes;
     } else if (conv.weight_layout == WeightLayout::kStrided) {

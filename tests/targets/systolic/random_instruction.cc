@@ -198,6 +198,33 @@ class Builder {
     return static_cast<int32_t>(EncodeFloat(format, Real(-1, 1)));
   }
 
+  // 0, or bits of a packed code.
+  uint8_t RandomWeightBits() {
+    const Format& format = WeightFormat();
+    if (!config_.packed_weights || Chance(0.3)) return 0;
+    if (format.is_integer() && format.is_signed)
+      return static_cast<uint8_t>(Between(1, std::min(7, format.bits)));
+    return static_cast<uint8_t>(format.bits < 8 ? format.bits : 0);
+  }
+
+  // Packs sets of `codes` weights in whole bytes at weight_base, from there on.
+  void PackWeights(int64_t codes) {
+    Convolution& c = instruction_.convolution;
+    const int64_t columns = config_.array_columns, bytes = WeightFormat().bytes(),
+                  line = (columns * c.weight_bits + 7) / 8;
+    const int64_t sets = c.weight_batch_stride == 0 ? 1 : c.batch;
+    if (c.weight_batch_stride != 0) c.weight_batch_stride = codes / columns * line;
+    std::vector<uint8_t> packed(static_cast<size_t>(codes / columns * line * sets));
+    for (int64_t i = 0; i < codes * sets; ++i) {
+      const uint8_t code = memory_[c.weight_base + static_cast<uint64_t>(i * bytes)];
+      for (int64_t bit = 0; bit < c.weight_bits; ++bit) {
+        const int64_t at = i / columns * line * 8 + i % columns * c.weight_bits + bit;
+        packed[static_cast<size_t>(at / 8)] |= static_cast<uint8_t>((code >> bit & 1) << at % 8);
+      }
+    }
+    std::ranges::copy(packed, memory_.begin() + static_cast<int64_t>(c.weight_base));
+  }
+
   void MakeTiledWeights() {
     Convolution& c = instruction_.convolution;
     const int64_t rows = config_.array_rows, columns = config_.array_columns;
@@ -205,6 +232,7 @@ class Builder {
     const Geometry g = GeometryOf(instruction_, config_);
     const int64_t codes = int64_t{g.column_tiles} * g.row_tiles() * rows * columns;
     const int64_t bytes = WeightFormat().bytes();
+    c.weight_bits = RandomWeightBits();
     c.weight_batch_stride = c.batch > 1 && Chance(0.6) ? codes * bytes : 0;
     const int64_t sets = c.weight_batch_stride == 0 ? 1 : c.batch;
     c.weight_base = AllocateCodes(WeightFormat(), codes * sets);
@@ -213,6 +241,10 @@ class Builder {
       c.weight_scales.batch_stride =
           c.weight_batch_stride == 0 ? 0 : scales * config_.scale_format.bytes();
       c.weight_scales.base = AllocateScales(scales * sets);
+    }
+    if (c.weight_bits > 0) {
+      PackWeights(codes);
+      return;  // codes beyond the edges are random: nothing may depend on them
     }
     uint64_t at = c.weight_base;
     for (int64_t set = 0; set < sets; ++set) {
@@ -269,6 +301,7 @@ class Builder {
     const int64_t lanes = config_.array_columns;
     const int64_t tiles = (c.out_channels + lanes - 1) / lanes;
     const int64_t codes = tiles * c.taps() * lanes, bytes = WeightFormat().bytes();
+    c.weight_bits = RandomWeightBits();
     c.weight_batch_stride = c.batch > 1 && Chance(0.6) ? codes * bytes : 0;
     const int64_t sets = c.weight_batch_stride == 0 ? 1 : c.batch;
     c.weight_base = AllocateCodes(WeightFormat(), codes * sets);
@@ -277,6 +310,7 @@ class Builder {
       if (channel >= c.out_channels)
         StoreBits(0, static_cast<int>(bytes), memory_.data() + c.weight_base + i * bytes);
     }
+    if (c.weight_bits > 0) PackWeights(codes);
   }
 
   void MakeTiling() {
@@ -673,6 +707,7 @@ Config RandomConfig(Random& random) {
   c.command_queue_depth = between(1, 4);
   c.vector_function_latency = between(0, 5);
   c.vector_convert_latency = between(0, 5);
+  c.packed_weights = between(0, 1) == 1;
   return c;
 }
 

@@ -83,7 +83,7 @@ TEST(Requests, FetchesTakeTheirCycles) {
   }
   EXPECT_GT(padding, 100);
   EXPECT_GT(fills - padding, 100);
-  EXPECT_GT(joined, 20);
+  EXPECT_GT(joined, 10);
   EXPECT_GT(scaled, 100);
 }
 

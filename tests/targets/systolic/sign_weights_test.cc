@@ -41,13 +41,15 @@ std::vector<int> Signs(Random& random, int64_t count) {
 }
 
 // Runs a graph without the host; functional and cycle level have the same bits.
+// `bits`, if not null, becomes the bits of the packed weights of the first instruction.
 std::vector<float> OnTheArray(const std::string& text, const Tensor& input,
-                              const Config& config = SignConfig()) {
+                              const Config& config = SignConfig(), int* bits = nullptr) {
   const auto graph = ParseGraph(text, "test.kir");
   EXPECT_TRUE(graph.ok()) << graph.status() << "\n" << text;
   const auto program = CompileFor(*graph, config, /*host_fallback=*/false);
   EXPECT_TRUE(program.ok()) << program.status();
   if (!program.ok()) return {};
+  if (bits != nullptr) *bits = (*program)->instructions()[0].convolution.weight_bits;
   const auto result = RunFunctional(**program, Batch{{input}}, RunOptions{});
   const auto cycle = RunCycle(**program, Batch{{input}}, RunOptions{});
   EXPECT_TRUE(result.ok() && cycle.ok()) << result.status() << cycle.status();
@@ -93,7 +95,13 @@ TEST(SystolicSignWeights, ProductsAreSumsAndDifferences) {
   output %1
 }})",
         weights.annotation, fmt::join(w, ", "));
-    EXPECT_EQ(OnTheArray(text, Tensor::Of<float>({1, kRows, kDepth}, x)), expected);
+    const Tensor input = Tensor::Of<float>({1, kRows, kDepth}, x);
+    EXPECT_EQ(OnTheArray(text, input), expected);
+    Config packed = SignConfig();
+    packed.packed_weights = true;
+    int bits = -1;
+    EXPECT_EQ(OnTheArray(text, input, packed, &bits), expected);
+    EXPECT_EQ(bits, 1);
   }
 }
 
@@ -103,15 +111,16 @@ TEST(SystolicIntegerWeights, AreTakenByTheirCodes) {
   struct IntegerCase {
     std::string annotation;
     double least, greatest, step;  // of the values
+    int bits;                      // of a packed code; 0: not packed
   };
   const std::vector<IntegerCase> cases = {
-      {"fixed8_4 none", -8, 7.9375, 0.0625},
-      {"int8 per_tensor symmetric scale=[0.5]", -63.5, 63.5, 0.5},
-      {"int8 per_tensor scale=[0.5]", -64, 63.5, 0.5},
-      {"int4 per_tensor symmetric scale=[2]", -14, 14, 2},
-      {"uint8 per_tensor scale=[0.25] zero=[128]", -32, 31.75, 0.25},
-      {"uint4 per_tensor symmetric scale=[1]", 0, 15, 1},
-      {"int16 per_tensor symmetric scale=[1]", -128, 127, 1}};
+      {"fixed8_4 none", -8, 7.9375, 0.0625, 0},
+      {"int8 per_tensor symmetric scale=[0.5]", -63.5, 63.5, 0.5, 0},
+      {"int8 per_tensor scale=[0.5]", -64, 63.5, 0.5, 0},
+      {"int4 per_tensor symmetric scale=[2]", -14, 14, 2, 4},
+      {"uint8 per_tensor scale=[0.25] zero=[128]", -32, 31.75, 0.25, 0},
+      {"uint4 per_tensor symmetric scale=[1]", 0, 15, 1, 7},
+      {"int16 per_tensor symmetric scale=[1]", -128, 127, 1, 0}};
   constexpr size_t kDepth = 6, kColumns = 5;
   Random random(3);
   for (const IntegerCase& weights : cases) {
@@ -132,9 +141,14 @@ TEST(SystolicIntegerWeights, AreTakenByTheirCodes) {
   output %1
 }})",
         weights.annotation, fmt::join(w, ", "));
-    EXPECT_EQ(
-        OnTheArray(text, Tensor::Of<float>({1, 1, kDepth}, x), SquareConfig(4, Fp32Machine())),
-        expected);
+    const Tensor input = Tensor::Of<float>({1, 1, kDepth}, x);
+    Config config = SquareConfig(4, Fp32Machine());
+    EXPECT_EQ(OnTheArray(text, input, config), expected);
+    config.packed_weights = true;
+    int bits = -1;
+    EXPECT_EQ(OnTheArray(text, input, config, &bits), expected);
+    // Five bits of 0 to 15 would make rows of three bytes, which cross the ends of beats.
+    EXPECT_EQ(bits, weights.bits);
   }
 }
 

@@ -110,6 +110,8 @@ class Generator {
           Accumulate(CertifyVector(in, config_, work.orders_timed), &kernel.info.certificate);
           continue;
         }
+        if (work.codes != nullptr)
+          in.convolution.weight_bits = BitsOfPackedWeights(*work.codes, config_, in.precision);
         auto schedule = scheduler_.Find(in);
         if (!schedule.ok()) {
           return UnsupportedAt(graph_.source(), fmt::format("node '{}'", kernel.info.name),
@@ -343,15 +345,43 @@ class Generator {
 
 }  // namespace
 
+uint8_t BitsOfPackedWeights(const WeightCodes& weights, const Config& config, int precision) {
+  if (weights.packed_bits == 0) return 0;
+  const Format& format = config.weight_format_of(precision);
+  // The most beats of a row. Rows follow one another from the beginning of a beat on, so that they
+  // begin at multiples of the greatest common divisor.
+  const auto beats = [port = int64_t{config.weight_port_bytes}](int64_t row) {
+    return CeilDivide(port - std::gcd(port, row) + row, port);
+  };
+  Convolution whole, packed;
+  const int most = format.is_integer() ? 7 : weights.packed_bits;
+  for (int bits = weights.packed_bits; bits <= most; ++bits) {
+    packed.weight_bits = static_cast<uint8_t>(bits);
+    if (beats(WeightRowBytes(packed, config)) <= beats(WeightRowBytes(whole, config)))
+      return packed.weight_bits;
+  }
+  return 0;
+}
+
 LargeBytes TileWeights(const WeightCodes& weights, const Instruction& instruction,
                        const Config& config) {
-  const int64_t lanes = config.array_columns, bytes = weights.bytes, word = lanes * bytes;
-  // Copies the codes of one row for a column tile to `to`. Bytes without a code stay 0.
+  const int64_t lanes = config.array_columns, bytes = weights.bytes,
+                word = WeightRowBytes(instruction.convolution, config);
+  const int packed_bits = instruction.convolution.weight_bits;
+  // Copies the codes of one row for a column tile to `to`. Bits without a code stay 0.
   const auto copy_row = [&](int64_t batch, int64_t row, int64_t column_tile, uint8_t* to) {
     const int64_t first = column_tile * lanes, count = std::min(lanes, weights.columns - first);
     if (row < 0 || count <= 0) return;
-    const int64_t at = (batch * weights.rows + row) * weights.columns + first;
-    std::copy_n(weights.codes.data() + at * bytes, count * bytes, to);
+    const uint8_t* at =
+        weights.codes.data() + ((batch * weights.rows + row) * weights.columns + first) * bytes;
+    if (packed_bits == 0) {
+      std::copy_n(at, count * bytes, to);
+      return;
+    }
+    for (int64_t i = 0; i < count * packed_bits; ++i) {
+      const uint8_t* code = at + i / packed_bits * bytes;  // its lowest byte has all of its bits
+      to[i / 8] |= static_cast<uint8_t>((*code >> i % packed_bits & 1) << i % 8);
+    }
   };
   const Geometry g = GeometryOf(instruction, config);
   if (instruction.opcode == Opcode::kDepthwise) {

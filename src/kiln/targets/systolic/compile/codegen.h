@@ -14,6 +14,10 @@
 
 namespace kiln::systolic {
 
+// Returns Convolution::weight_bits for weights that an instruction of this precision reads: the
+// fewest bits with which no row takes more beats of the port than it does in whole bytes.
+uint8_t BitsOfPackedWeights(const WeightCodes& weights, const Config& config, int precision);
+
 // Returns weight codes in the order in which the machine fetches them (WeightLayout::kTiled, or
 // depthwise words), for the tiling in `instruction`: [batch][column tile][row tile][row][column];
 // depthwise [column tile][tap][lane].

@@ -46,6 +46,8 @@ struct WeightCodes {
   int64_t batches = 1, rows = 1, columns = 1;
   int64_t channels = 1;  // of the reduction: rows = taps * channels
   int bytes = 1;         // of a code
+  // The fewest bits of a code in packed rows; 0 if they cannot be packed.
+  int packed_bits = 0;
   LargeBytes codes;
   // Block scales along the channels, as codes in memory: [batches][taps][blocks of a
   // tap][out_channels]. Empty if there are no block scales.

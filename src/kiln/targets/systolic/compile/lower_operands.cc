@@ -11,6 +11,7 @@
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/mac.h"
 #include "kiln/support/parallel.h"
+#include "kiln/targets/lower/refusal.h"
 #include "kiln/targets/lower/strided_view.h"
 #include "kiln/targets/systolic/compile/lowering.h"
 #include "kiln/targets/systolic/simulate/numbers.h"
@@ -96,7 +97,7 @@ StatusOr<int> FindPrecision(const Config& config,
     const Config at = AtPrecision(config, p);
     Status taken = takes(at);
     if (taken.ok()) return p;
-    if (config.precisions() == 1 || taken.code() != StatusCode::kUnimplemented) return taken;
+    if (config.precisions() == 1 || !IsRefusal(taken)) return taken;
     reasons +=
         fmt::format("{}as {}: {}", p > 0 ? "; " : "", DescribePrecisions(at), MessageOf(taken));
   }
@@ -189,6 +190,7 @@ StatusOr<ConstantWeights> ConstantWeights::Read(const Value& value, int reductio
   ConstantWeights w;
   w.value_ = &value;
   w.array_format_ = config.weight_format;
+  w.packs_ = config.packed_weights;
   Quantisation fp32;
   fp32.type.format = *FindFormat("fp32");
   const Quantisation q = w.annotation_ = CompleteAnnotation(value.quantisation().value_or(fp32));
@@ -294,6 +296,25 @@ ConstantCodes ConstantWeights::ArrayCodes() const {
   return {std::move(codes), {}};
 }
 
+int ConstantWeights::PackedBits(const WeightCodes& weights) const {
+  if (!packs_) return 0;
+  if (!array_format_.is_integer() || !array_format_.is_signed)
+    return array_format_.bits < 8 ? array_format_.bits : 0;
+  CodeRange range = range_;
+  if (HasZeroPoint(annotation_) || !whole_) {
+    range = {};
+    const int64_t count = std::ssize(weights.codes) / weights.bytes;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t code =
+          SignedCode(array_format_, kiln::LoadCode(array_format_, weights.codes.data(), i));
+      range = {std::min(range.low, code), std::max(range.high, code)};
+    }
+  }
+  int bits = 1;
+  while (range.low < -(int64_t{1} << (bits - 1)) || range.high >= int64_t{1} << (bits - 1)) ++bits;
+  return bits < 8 ? bits : 0;
+}
+
 std::shared_ptr<const WeightCodes> ConstantWeights::Codes(
     const std::vector<int64_t>& split, const std::array<int64_t, 4>& axes) const {
   const auto size = [&](size_t i) { return split[static_cast<size_t>(axes[i])]; };
@@ -310,6 +331,7 @@ std::shared_ptr<const WeightCodes> ConstantWeights::Codes(
   out->channels = size(2);
   out->bytes = array_format_.bytes();
   out->codes = arranged(constant.codes, split);
+  out->packed_bits = PackedBits(*out);
   if (!blocked()) return out;
   out->block_size = annotation_.type.block_size;
   out->scale_bytes = annotation_.type.scale_format.bytes();

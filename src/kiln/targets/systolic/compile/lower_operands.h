@@ -112,6 +112,8 @@ class ConstantWeights {
   int64_t WholeCode(const Tensor& codes, int64_t element) const;
   // Returns the codes in the array's format.
   ConstantCodes ArrayCodes() const;
+  // Returns the fewest bits that a code can have in packed weights, or 0 if they cannot be packed.
+  int PackedBits(const WeightCodes& weights) const;
   Status CheckCodes(const Config& config) const;
   Status CheckSigns() const;
 
@@ -122,6 +124,7 @@ class ConstantWeights {
           channels_ = 1;  // element i belongs to scale (i / channel_stride) % channels
   double unit_ = 1;
   bool blocked_ = false;
+  bool packs_ = false;  // the machine takes packed weights
   bool whole_ = false;  // integers that round to nearest even and saturate
   bool signs_ = false;  // the array's codes mean -1 and +1
   CodeRange range_;     // the range of codes of whole_ weights

@@ -84,25 +84,26 @@ class Fetches {
   }
 
   void Weights() {
-    const int64_t bytes = config_.weight_format.bytes(), columns = config_.array_columns;
+    const int64_t row_bytes = WeightRowBytes(conv_, config_), columns = config_.array_columns;
     if (depthwise_) {
-      const int64_t codes =
-          conv_.batch * tiles() * geometry_.column_tiles * int64_t{conv_.taps()} * columns;
-      events_.depthwise_weights.written = codes * config_.weight_format.bits;
-      events_.weight_bytes = codes * bytes;
+      const int64_t rows = conv_.batch * tiles() * geometry_.column_tiles * int64_t{conv_.taps()};
+      events_.depthwise_weights.written = rows * columns * config_.weight_format.bits;
+      events_.weight_bytes = rows * row_bytes;
       return;
     }
     const int64_t times = conv_.batch * (geometry_.weights_resident ? 1 : tiles());
     const int64_t row_tiles = geometry_.row_tiles(), column_tiles = geometry_.column_tiles;
-    const int64_t codes = times * row_tiles * column_tiles * config_.array_rows * columns;
+    const int64_t fetched_rows = times * row_tiles * column_tiles * config_.array_rows;
     // Every pixel tile loads every weight tile.
     events_.weights_loaded =
         conv_.batch * tiles() * row_tiles * column_tiles * config_.array_rows * columns;
     events_.weight_buffer.read = events_.weights_loaded * config_.weight_bits();
     const bool tiled = conv_.weight_layout == WeightLayout::kTiled;
     const int64_t rows = int64_t{conv_.taps()} * conv_.channels;  // that hold weights
-    events_.weight_buffer.written = codes * config_.weight_bits();
-    events_.weight_bytes = (tiled ? codes : times * rows * conv_.out_channels) * bytes;
+    events_.weight_buffer.written = fetched_rows * columns * config_.weight_bits();
+    events_.weight_bytes = tiled
+                               ? fetched_rows * row_bytes
+                               : times * rows * conv_.out_channels * config_.weight_format.bytes();
     if (!conv_.weight_scales.present) return;
     const int64_t scales = tiled ? row_tiles * column_tiles * columns
                                  : CeilDivide(rows, config_.array_rows) * conv_.out_channels;

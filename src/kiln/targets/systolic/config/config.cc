@@ -99,7 +99,7 @@ std::optional<FormatFault> PrecisionFault(const Config& c, int precision) {
   }
   for (int p = 0; p < precision; ++p) {
     if (c.input_format_of(p) == input && c.weight_format_of(p) == weight) {
-      return fault("this pair stands there twice", "each pair once");
+      return fault("this pair occurs twice", "each pair once");
     }
   }
   for (const auto& [own, first] :
@@ -251,7 +251,7 @@ bool SumsSignedBytes(const Config& c) {
 std::optional<FormatFault> FindUserUnitFault(const Config& c) {
   if (c.user_unit == nullptr) return std::nullopt;
   if (c.depthwise_multipliers == 0) {
-    return FormatFault{"user_unit", "it stands in the depthwise unit's place, and there is none",
+    return FormatFault{"user_unit", "it replaces the depthwise unit, and there is none",
                        "depthwise_multipliers above 0"};
   }
   if (!SumsSignedBytes(c) || c.block_size > 0) {

@@ -72,6 +72,8 @@ struct Config {
   // All input formats have the same size in memory, and so have all weight formats. The depthwise
   // unit and block scales use the first pair.
   std::vector<OperandFormats> other_precisions;
+  // Constant weights of fewer than eight bits may be packed in memory (Convolution::weight_bits).
+  bool packed_weights = false;
   // `product: exact` (a fused multiply-add in psum_format) or `product: rounded` (the product is
   // rounded to psum_format first).
   bool product_rounded = false;

@@ -58,8 +58,8 @@ inline int InputTagBits(const Config& c) {
 }
 inline int WeightTagBits(const Config& c) {
   const int64_t lanes = LongestLanes(c);
-  return (c.block_size > 0 ? 5 : 4) + IndexBits(WeightTiles(c)) + IndexBits(lanes) +
-         CeilLog2(lanes + 1);
+  return (c.packed_weights ? 3 : 0) + (c.block_size > 0 ? 5 : 4) + IndexBits(WeightTiles(c)) +
+         IndexBits(lanes) + CeilLog2(lanes + 1);
 }
 // The operand port also fetches channel parameters; one more bit distinguishes the two.
 inline int OperandPortTagBits(const Config& c) {

@@ -147,11 +147,11 @@ class Counter {
   void FetchWeights(const Instruction& in, int64_t tiles, int64_t valid_rows,
                     int64_t valid_columns) {
     const Convolution& conv = in.convolution;
-    const int64_t codes = tiles * config_.array_rows * config_.array_columns;
+    const int64_t rows = tiles * config_.array_rows;
     const bool tiled = conv.weight_layout == WeightLayout::kTiled;
-    events_.weight_buffer.written += codes * config_.weight_bits();
-    events_.weight_bytes +=
-        (tiled ? codes : valid_rows * valid_columns) * config_.weight_format.bytes();
+    events_.weight_buffer.written += rows * config_.array_columns * config_.weight_bits();
+    events_.weight_bytes += tiled ? rows * WeightRowBytes(conv, config_)
+                                  : valid_rows * valid_columns * config_.weight_format.bytes();
     if (!conv.weight_scales.present) return;
     const int64_t row_tiles = tiled ? tiles * config_.array_columns
                                     : CeilDivide(valid_rows, config_.array_rows) * valid_columns;
@@ -174,7 +174,7 @@ class Counter {
     events_.input_bytes += InsidePlaces(geometry.y, visit.y, visit.height, conv.height) *
                            InsidePlaces(geometry.x, visit.x, visit.width, conv.width) * channels *
                            config_.input_format.bytes();
-    events_.weight_bytes += taps * lanes * config_.weight_format.bytes();
+    events_.weight_bytes += taps * WeightRowBytes(conv, config_);
   }
 
   void Parameters(const Instruction& in, const Visit& visit) {

@@ -342,6 +342,11 @@ struct Convolution {
   // Weights. Depthwise: [column tile][tap][lanes] codes; edges are 0.
   uint64_t weight_base = 0;
   WeightLayout weight_layout = WeightLayout::kTiled;
+  // Tiled weights: 0 if every code takes whole bytes. From 1 to 7 (Config::packed_weights): a code
+  // takes this many bits, and the codes of a row of a tile follow one another from the lowest bit
+  // of its first byte on; the row ends with its last byte. Codes of integers are extended by their
+  // sign; others have all bits of their format.
+  uint8_t weight_bits = 0;
   int64_t weight_batch_stride = 0;  // 0: all batches share the weights
   int64_t weight_row_stride = 0, weight_column_stride = 0;
 

@@ -43,7 +43,7 @@ class Checker {
     const int64_t bytes = config_.scale_format.bytes();
     bool aligned = base % static_cast<uint64_t>(bytes) == 0;
     for (const int64_t stride : strides) aligned = aligned && stride % bytes == 0;
-    Require(aligned, "{} do not stand at multiples of their {} bytes", what, bytes);
+    Require(aligned, "{} are not at multiples of their {} bytes", what, bytes);
   }
 
   // Checks the addresses base + sum of index_i * stride_i for index_i in [0, count_i), each of
@@ -413,6 +413,20 @@ void CheckMatrix(Checker& check, const Instruction& instruction, const Geometry&
                 config.weight_buffer_words);
 }
 
+// Checks the bits of packed weights: the codes of an integer may be narrower than their format.
+void CheckPackedWeights(Checker& check, const Instruction& instruction) {
+  const Config& config = check.config();
+  const Convolution& c = instruction.convolution;
+  if (c.weight_bits == 0) return;
+  const Format& format = config.weight_format_of(instruction.precision);
+  const bool narrows = format.is_integer() && format.is_signed;
+  check.Require(config.packed_weights, "packed weights, which the design point does not have");
+  check.Require(c.weight_layout == WeightLayout::kTiled, "strided weights cannot be packed");
+  check.Require(
+      c.weight_bits < 8 && (narrows ? c.weight_bits <= format.bits : c.weight_bits == format.bits),
+      "weights of {} bits, packed, for codes of {}", c.weight_bits, format.name);
+}
+
 // Checks the addresses of the weights.
 void CheckWeights(Checker& check, const Instruction& instruction, const Geometry& g) {
   const Config& config = check.config();
@@ -422,12 +436,12 @@ void CheckWeights(Checker& check, const Instruction& instruction, const Geometry
   const int64_t weight_bytes = config.weight_format.bytes();
   for (const int64_t stride : {c.weight_row_stride, c.weight_column_stride})
     check.Stride("the weights", stride);
+  CheckPackedWeights(check, instruction);
   if (c.weight_layout == WeightLayout::kTiled) {
-    const int64_t codes = depthwise ? int64_t{g.column_tiles} * c.taps() * config.lanes()
-                                    : int64_t{g.column_tiles} * g.row_tiles() * config.array_rows *
-                                          config.array_columns;
+    const int64_t rows = depthwise ? int64_t{g.column_tiles} * c.taps()
+                                   : int64_t{g.column_tiles} * g.row_tiles() * config.array_rows;
     check.Range("the weights", c.weight_base, {{c.batch, c.weight_batch_stride}},
-                codes * weight_bytes);
+                rows * WeightRowBytes(c, config));
   } else {
     check.Require(c.taps() == 1 || t.packing == Packing::kTaps,
                   "strided weights need a kernel of one tap or packed taps");

@@ -135,7 +135,7 @@ void DeriveWeights(const Instruction& in, const Config& config, Derived* d) {
   }
   // A row tile is R rows of the array; in the depthwise unit, it is the word of one tap.
   const int64_t row_tile =
-      (in.opcode == Opcode::kDepthwise ? 1 : config.array_rows) * config.array_columns * code;
+      (in.opcode == Opcode::kDepthwise ? 1 : config.array_rows) * WeightRowBytes(c, config);
   const int64_t row_tiles = Times(g.groups, g.rows_per_group);
   d->weights.group_stride = Times(g.rows_per_group, row_tile);
   d->weights.column_tile_stride = Times(row_tiles, row_tile);

@@ -36,7 +36,7 @@ enum class Tag : uint8_t {
 };
 
 // Widths in bits.
-constexpr int kFlag = 1, kRow = 16, kCount = 24, kWide = 32, kAddress = 40;
+constexpr int kFlag = 1, kPackedBits = 3, kRow = 16, kCount = 24, kWide = 32, kAddress = 40;
 
 // Bits of BlockMask.
 constexpr int kInputBlocks = 1, kWeightBlocks = 2, kOperandBlocks = 4, kOutputBlocks = 32;
@@ -390,6 +390,7 @@ void ConvolutionFields(Archive& a, Instruction& in, const Derived& d) {
   a(kAddress, c.weight_batch_stride);
   a(kFlag, c.weight_layout);
   a.Follows(kFlag, d.by_columns);
+  a(kPackedBits, c.weight_bits);
   a.Word(Tag::kWeights, 1);
   a(kAddress, c.weight_row_stride);
   a(kAddress, c.weight_column_stride);

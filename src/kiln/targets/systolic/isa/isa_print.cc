@@ -156,7 +156,7 @@ std::string PrintConvolution(const Instruction& instruction, const Config& confi
   out += fmt::format(" -> {}x{}x{}\n", c.out_height, c.out_width, c.out_channels);
   out += fmt::format("  weights   @{:#x} ", c.weight_base);
   if (c.weight_layout == WeightLayout::kTiled) {
-    out += "tiled";
+    out += c.weight_bits == 0 ? "tiled" : fmt::format("tiled, {} bits a code", c.weight_bits);
   } else {
     out += fmt::format("strides {},{}", c.weight_row_stride, c.weight_column_stride);
   }

@@ -245,7 +245,7 @@ Requests WeightTileRequests(const Instruction& instruction, const Config& config
                             int32_t row_tile, int32_t column_tile) {
   const Convolution& conv = instruction.convolution;
   const int64_t port = config.weight_port_bytes;
-  const int64_t bytes = config.weight_format.bytes(), word = config.array_columns * bytes;
+  const int64_t bytes = config.weight_format.bytes(), word = WeightRowBytes(conv, config);
   const uint64_t base = Offset(conv.weight_base, batch * conv.weight_batch_stride);
   const OperandScales& scales = conv.weight_scales;
   const uint64_t scale_base = Offset(scales.base, batch * scales.batch_stride);

@@ -251,7 +251,7 @@ int64_t WeightFetchCycles(const Instruction& instruction, const Config& config, 
                           int32_t row_tile, int32_t column_tile) {
   const Convolution& conv = instruction.convolution;
   const int64_t port = config.weight_port_bytes;
-  const int64_t bytes = config.weight_format.bytes(), word = config.array_columns * bytes;
+  const int64_t bytes = config.weight_format.bytes(), word = WeightRowBytes(conv, config);
   const uint64_t base = Offset(conv.weight_base, batch * conv.weight_batch_stride);
   if (instruction.opcode == Opcode::kDepthwise) {
     return BeatsOfRun(Offset(base, column_tile * conv.taps() * word), word, conv.taps(), word,
@@ -332,7 +332,7 @@ int64_t LastWeightBeats(const Instruction& instruction, const Config& config, in
                         int32_t row_tile, int32_t column_tile) {
   const Convolution& conv = instruction.convolution;
   const int64_t port = config.weight_port_bytes;
-  const int64_t bytes = config.weight_format.bytes(), word = config.array_columns * bytes;
+  const int64_t bytes = config.weight_format.bytes(), word = WeightRowBytes(conv, config);
   const uint64_t base = Offset(conv.weight_base, batch * conv.weight_batch_stride);
   if (instruction.opcode == Opcode::kDepthwise) {
     return BeatsOf(Offset(base, (int64_t{column_tile} * conv.taps() + conv.taps() - 1) * word),
@@ -406,7 +406,7 @@ int64_t LeastWeightFetchCycles(const Instruction& instruction, const Config& con
                                int32_t row_tile, int32_t column_tile) {
   const Convolution& conv = instruction.convolution;
   const int64_t port = config.weight_port_bytes, bytes = config.weight_format.bytes();
-  const int64_t word = LeastBeats(config.array_columns * bytes, port);
+  const int64_t word = LeastBeats(WeightRowBytes(conv, config), port);
   if (instruction.opcode == Opcode::kDepthwise) return conv.taps() * word;
   if (conv.weight_layout == WeightLayout::kTiled) return config.array_rows * word;
   const int64_t rows = ValidRows(instruction, config, row_tile),
@@ -487,7 +487,7 @@ class Estimator {
 
   // Returns the bytes of a weight tile of the tiled layout.
   int64_t TileBytes() const {
-    return int64_t{config_.array_rows} * config_.array_columns * config_.weight_format.bytes();
+    return config_.array_rows * WeightRowBytes(in_.convolution, config_);
   }
 
   // Return GroupFetchCycles and WeightFetchCycles. What the instruction fetches several times for

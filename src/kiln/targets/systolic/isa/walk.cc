@@ -139,6 +139,12 @@ int32_t ValidColumns(const Instruction& instruction, const Config& config, int32
                   instruction.convolution.out_channels - column_tile * config.array_columns);
 }
 
+int64_t WeightRowBytes(const Convolution& convolution, const Config& config) {
+  const int64_t codes = config.array_columns;
+  return convolution.weight_bits == 0 ? codes * config.weight_format.bytes()
+                                      : CeilDivide(codes * convolution.weight_bits, 8);
+}
+
 int64_t WeightIndex(const Instruction& instruction, const Config& config, int32_t row_tile,
                     int32_t row) {
   const Convolution& conv = instruction.convolution;

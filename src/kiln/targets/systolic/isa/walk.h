@@ -98,6 +98,10 @@ int32_t ValidRows(const Instruction& instruction, const Config& config, int32_t 
 // Returns the valid output channels in column tile `column_tile`.
 int32_t ValidColumns(const Instruction& instruction, const Config& config, int32_t column_tile);
 
+// Returns the bytes in memory of a row of a weight tile, or of a tap of depthwise weights:
+// array_columns codes.
+int64_t WeightRowBytes(const Convolution& convolution, const Config& config);
+
 // Returns entry `row` of row tile `row_tile` as an index into the weight list (ky, kx, c) in
 // row-major order, or -1 if it is padding. The compiler lays out weights by it, and the fetch unit
 // packs taps by it.

@@ -45,6 +45,7 @@ class Operand {
  public:
   explicit Operand(const Format& format);
   int bytes() const { return format_.bytes(); }
+  bool is_integer() const { return format_.is_integer(); }
   // For an integer psum: integers give their codes, codebooks their values.
   void ReadWhole(const uint8_t* codes, int64_t count, int16_t* out) const;
   // For a float psum.

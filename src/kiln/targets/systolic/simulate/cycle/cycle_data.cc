@@ -30,6 +30,33 @@ void Put(const Operand& operand, bool whole, const uint8_t* codes, int64_t count
   }
 }
 
+// Reads `rows` rows of C weight codes, packed or not, to a bank's words from element `at` on.
+void ReadWeightRows(const Convolution& conv, const Config& config, const ArrayNumbers& numbers,
+                    uint64_t address, int64_t rows, size_t at, OuterMemory& memory,
+                    WeightBank& bank) {
+  const int64_t row_bytes = WeightRowBytes(conv, config), columns = config.array_columns;
+  const uint8_t* stored = memory.Read(address, static_cast<uint64_t>(rows * row_bytes));
+  if (stored == nullptr || conv.weight_bits == 0)
+    return Put(numbers.weight, numbers.whole, stored, rows * columns, at, bank.words, bank.values);
+  const int bytes = numbers.weight.bytes(), unused = 32 - conv.weight_bits;
+  std::vector<uint8_t> codes(static_cast<size_t>(columns * bytes));
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t column = 0; column < columns; ++column) {
+      const int64_t bit = column * conv.weight_bits;
+      const uint8_t* from = stored + row * row_bytes + bit / 8;
+      const bool crosses = bit % 8 + conv.weight_bits > 8;
+      const uint32_t two = from[0] | (crosses ? uint32_t{from[1]} << 8 : 0);
+      const uint32_t top = two >> bit % 8 << unused;  // the code in the highest bits
+      const uint32_t code = numbers.weight.is_integer()
+                                ? static_cast<uint32_t>(static_cast<int32_t>(top) >> unused)
+                                : top >> unused;
+      StoreBits(code, bytes, codes.data() + column * bytes);
+    }
+    Put(numbers.weight, numbers.whole, codes.data(), columns,
+        at + static_cast<size_t>(row * columns), bank.words, bank.values);
+  }
+}
+
 float ReadScale(const ArrayNumbers& numbers, OuterMemory& memory, uint64_t at) {
   const uint8_t* bytes = memory.Peek(at, static_cast<uint64_t>(numbers.scale_bytes));
   return bytes == nullptr ? 0.0f : numbers.scales->Decode(LoadBits(bytes, numbers.scale_bytes));
@@ -190,9 +217,8 @@ void FetchWeightTile(const Instruction& instruction, const Config& config,
 
   if (conv.weight_layout == WeightLayout::kTiled) {
     const int64_t tile = int64_t{column_tile} * geometry.row_tiles() + row_tile;
-    const uint8_t* bytes = memory.Read(Offset(base, tile * codes * code_bytes),
-                                       static_cast<uint64_t>(codes * code_bytes));
-    Put(numbers.weight, numbers.whole, bytes, codes, at, bank.words, bank.values);
+    ReadWeightRows(conv, config, numbers, Offset(base, tile * rows * WeightRowBytes(conv, config)),
+                   rows, at, memory, bank);
     for (int32_t c = 0; scales.present && c < columns; ++c) {
       bank.scales[scale_at + static_cast<size_t>(c)] = ReadScale(
           numbers, memory, Offset(scale_base, (tile * columns + c) * numbers.scale_bytes));
@@ -223,13 +249,12 @@ void FetchDepthwiseWeights(const Instruction& instruction, const Config& config,
                            WeightBank& bank) {
   const Convolution& conv = instruction.convolution;
   const int64_t codes = int64_t{conv.taps()} * config.array_columns;
-  const int64_t bytes = codes * numbers.weight.bytes();
+  const int64_t bytes = conv.taps() * WeightRowBytes(conv, config);
   bank.words.assign(numbers.whole ? static_cast<size_t>(codes) : 0, 0);
   bank.values.assign(numbers.whole ? 0 : static_cast<size_t>(codes), 0.0f);
   const uint64_t at =
       Offset(conv.weight_base, visit.batch * conv.weight_batch_stride + visit.first_column * bytes);
-  Put(numbers.weight, numbers.whole, memory.Read(at, static_cast<uint64_t>(bytes)), codes, 0,
-      bank.words, bank.values);
+  ReadWeightRows(conv, config, numbers, at, conv.taps(), 0, memory, bank);
 }
 
 void FetchParameters(const Instruction& instruction, const Config& config, const Visit& visit,

@@ -98,6 +98,30 @@ std::vector<int8_t> DenseDepthwiseWeights(const Convolution& c, int64_t lanes, c
   return dense;
 }
 
+// Returns packed rows of `columns` codes of `bits` bits with each code in whole bytes, as the
+// format stores it.
+std::vector<uint8_t> Unpacked(const uint8_t* at, int64_t rows, int64_t columns, int bits,
+                              const Format& format) {
+  const int bytes = format.bytes();
+  std::vector<uint8_t> whole(static_cast<size_t>(rows * columns * bytes));
+  uint8_t* to = whole.data();
+  for (int64_t row = 0; row < rows; ++row) {
+    uint32_t ahead = 0;  // bits that have been read and not been used
+    int count = 0;
+    for (int64_t column = 0; column < columns; ++column, to += bytes) {
+      if (count < bits) {
+        ahead |= uint32_t{*at++} << count;
+        count += 8;
+      }
+      const uint32_t code = ahead & ((1U << bits) - 1), sign = 1U << (bits - 1);
+      StoreBits(format.is_integer() ? (code ^ sign) - sign : code, bytes, to);
+      ahead >>= bits;
+      count -= bits;
+    }
+  }
+  return whole;
+}
+
 // Codes in the order of the machine, row tile by row tile: [elements][columns] as they are in
 // memory. The scales of each row tile are [row tiles][columns], 1 if there are no scales.
 struct OrderedWeights {
@@ -285,17 +309,23 @@ class FunctionalMachine::Kernel {
   bool HasArray() const { return instruction_.opcode == Opcode::kMatrix || IsDepthwise(); }
   int64_t ColumnTiles() const { return CeilDivide(c_.out_channels, config_.array_columns); }
   int64_t WeightSets() const { return c_.weight_batch_stride == 0 ? 1 : c_.batch; }
+  // Returns the rows of C codes in a set of tiled weights.
+  int64_t WeightRows() const {
+    return ColumnTiles() * (IsDepthwise()
+                                ? int64_t{c_.taps()}
+                                : RowTileCount(instruction_, config_) * config_.array_rows);
+  }
   int64_t WeightBytes() const {
-    const int64_t bytes = WeightFormat().bytes();
-    if (IsDepthwise()) return RoundUp(c_.out_channels, config_.lanes()) * c_.taps() * bytes;
     if (c_.weight_layout == WeightLayout::kStrided) {
       // A negative stride reaches below the base: compiled programs have no such constants.
       if (c_.weight_row_stride < 0 || c_.weight_column_stride < 0) return kMaxHostBytes;
       const int64_t rows = int64_t{c_.taps()} * c_.channels;
       return (rows - 1) * c_.weight_row_stride + (c_.out_channels - 1) * c_.weight_column_stride +
-             bytes;
+             WeightFormat().bytes();
     }
-    return ColumnTiles() * RowTileCount(instruction_, config_) * config_.macs_per_cycle() * bytes;
+    const int64_t columns = config_.array_columns;
+    return WeightRows() * (c_.weight_bits == 0 ? columns * WeightFormat().bytes()
+                                               : CeilDivide(columns * c_.weight_bits, 8));
   }
   int64_t ScaleBytes() const {
     const int64_t bytes = config_.scale_format.bytes();
@@ -329,6 +359,14 @@ class FunctionalMachine::Kernel {
   }
 
   Weights Pack(const uint8_t* at, const uint8_t* scales) const {
+    if (c_.weight_bits == 0) return PackWhole(at, scales);
+    return PackWhole(
+        Unpacked(at, WeightRows(), config_.array_columns, c_.weight_bits, WeightFormat()).data(),
+        scales);
+  }
+
+  // Packs weights whose codes take whole bytes.
+  Weights PackWhole(const uint8_t* at, const uint8_t* scales) const {
     if (mac_ != nullptr) return PackMac(at, scales);
     Weights weights;
     if (IsDepthwise()) {
