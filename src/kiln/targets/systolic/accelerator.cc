@@ -9,7 +9,6 @@
 #include "kiln/support/check.h"
 #include "kiln/targets/interface/family.h"
 #include "kiln/targets/run/host_tail.h"
-#include "kiln/targets/run/own_program.h"
 #include "kiln/targets/systolic/compile/codegen.h"
 #include "kiln/targets/systolic/compile/lower.h"
 #include "kiln/targets/systolic/config/keys.h"
@@ -23,7 +22,6 @@
 #include "kiln/targets/systolic/simulate/cycle/cycle.h"
 #include "kiln/targets/systolic/simulate/functional/functional.h"
 #include "kiln/targets/systolic/simulate/rtl/rtl.h"
-#include "kiln/targets/systolic/simulate/rtl/waveform.h"
 
 namespace kiln::systolic {
 
@@ -157,60 +155,32 @@ StatusOr<std::unique_ptr<Accelerator>> SystolicAccelerator::WithFormats(
   return std::make_unique<SystolicAccelerator>(std::move(c));
 }
 
-StatusOr<std::unique_ptr<Program>> SystolicAccelerator::Compile(
-    const Graph& graph, const CompileOptions& options) const {
-  return CompileWithTail(graph, options,
-                         [&](const Graph& known) { return CompileKnown(known, options); });
-}
-
-StatusOr<std::unique_ptr<Program>> SystolicAccelerator::CompileKnown(
-    const Graph& graph, const CompileOptions& options) const {
+StatusOr<std::unique_ptr<Program>> CompileNetwork(const Graph& graph, const Config& config,
+                                                  const CompileOptions& options) {
   // Checks the node, at which schedules may be chosen by energy.
-  KILN_RETURN_IF_ERROR(EnergyOf(Events(), config_, options.node_nm).status());
-  KILN_ASSIGN_OR_RETURN(Lowered lowered, Lower(graph, config_, options));
+  KILN_RETURN_IF_ERROR(EnergyOf(Events(), config, options.node_nm).status());
+  KILN_ASSIGN_OR_RETURN(Lowered lowered, Lower(graph, config, options));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<SystolicProgram> program,
-                        Generate(std::move(lowered), graph, config_, options));
+                        Generate(std::move(lowered), graph, config, options));
   return program;
 }
 
-StatusOr<RunResult> SystolicAccelerator::Run(const Program& program, const Batch& batch,
-                                             const RunOptions& options) const {
-  KILN_ASSIGN_OR_RETURN(const SystolicProgram* systolic,
-                        OwnProgramOf<SystolicProgram>(*this, program));
-  const auto run = [&]() -> StatusOr<RunResult> {
-    switch (options.level) {
-      case Level::kFunctional:
-        return RunFunctional(*systolic, batch, options);
-      case Level::kCycle:
-        return RunCycle(*systolic, batch, options);
-      case Level::kReference:
-        return ErrorAt("", name(), "the reference level runs graphs, not programs",
-                       "run the network itself at that level");
-      case Level::kRtl:
-        return RunRtl(*systolic, batch, options);
-    }
-    KILN_CHECK(false);
-    return absl::InternalError("");
-  };
-  KILN_ASSIGN_OR_RETURN(RunResult result, run());
+StatusOr<RunResult> RunNetwork(const SystolicProgram& program, const Batch& batch,
+                               const RunOptions& options) {
+  KILN_CHECK(options.level != Level::kReference);
+  KILN_ASSIGN_OR_RETURN(
+      RunResult result,
+      options.level == Level::kFunctional ? RunFunctional(program, batch, options)
+      : options.level == Level::kCycle    ? RunCycle(program, batch, options)
+                                          : RunRtl(program, batch, options));
   return RunTail(program, batch, std::move(result));
 }
 
 Status SystolicAccelerator::EmitRtl(const Program& program, const FolderContent& content,
                                     const std::filesystem::path& folder) const {
-  KILN_ASSIGN_OR_RETURN(const SystolicProgram* systolic,
-                        OwnProgramOf<SystolicProgram>(*this, program));
+  KILN_ASSIGN_OR_RETURN(const SystolicProgram* systolic, OwnOf(program));
   KILN_ASSIGN_OR_RETURN(const hardware::SampleRun sample, RecordSample(*systolic, content.sample));
   return EmitDesign(*systolic, content, sample, folder);
-}
-
-StatusOr<Waveform> SystolicAccelerator::RecordDifference(const Program& program, const Batch& batch,
-                                                         const RtlOptions& options,
-                                                         const std::filesystem::path& file) const {
-  KILN_ASSIGN_OR_RETURN(const SystolicProgram* systolic,
-                        OwnProgramOf<SystolicProgram>(*this, program));
-  return systolic::RecordDifference(*systolic, batch, options, UntimedReason(options).empty(),
-                                    file);
 }
 
 StatusOr<Cost> SystolicAccelerator::EstimateCost(int node_nm) const {
@@ -218,14 +188,12 @@ StatusOr<Cost> SystolicAccelerator::EstimateCost(int node_nm) const {
 }
 
 StatusOr<Energy> SystolicAccelerator::EstimateEnergy(const Program& program, int node_nm) const {
-  KILN_ASSIGN_OR_RETURN(const SystolicProgram* systolic,
-                        OwnProgramOf<SystolicProgram>(*this, program));
+  KILN_ASSIGN_OR_RETURN(const SystolicProgram* systolic, OwnOf(program));
   return EnergyOf(CountEvents(systolic->instructions(), config_), config_, node_nm);
 }
 
 StatusOr<Traffic> SystolicAccelerator::EstimateTraffic(const Program& program) const {
-  KILN_ASSIGN_OR_RETURN(const SystolicProgram* systolic,
-                        OwnProgramOf<SystolicProgram>(*this, program));
+  KILN_ASSIGN_OR_RETURN(const SystolicProgram* systolic, OwnOf(program));
   Traffic traffic = TrafficOf(systolic->instructions(), program.kernels().size(), config_);
   // The header that ends a program comes through the port of programs, which is the first.
   for (const Step& step : systolic->steps()) {

@@ -7,7 +7,6 @@
 #include "kiln/support/integer.h"
 #include "kiln/targets/interface/family.h"
 #include "kiln/targets/run/host_tail.h"
-#include "kiln/targets/run/own_program.h"
 #include "kiln/targets/vta/compile/codegen.h"
 #include "kiln/targets/vta/compile/fold_rows.h"
 #include "kiln/targets/vta/compile/lower.h"
@@ -16,8 +15,6 @@
 #include "kiln/targets/vta/cost/area_model.h"
 #include "kiln/targets/vta/cost/cost.h"
 #include "kiln/targets/vta/run/emit_network.h"
-#include "kiln/targets/vta/run/run_network.h"
-#include "kiln/targets/vta/run/waveform.h"
 
 namespace kiln::vta {
 namespace {
@@ -51,63 +48,40 @@ NamedRecipe VtaAccelerator::OwnRecipe() const {
           .recipe = RecipeWithScales(*FindQuantType(inputs), *FindQuantType(weights))};
 }
 
-StatusOr<std::unique_ptr<Program>> VtaAccelerator::Compile(const Graph& graph,
-                                                           const CompileOptions& options) const {
-  return CompileWithThreads(graph, options, 0);
-}
-
 StatusOr<std::unique_ptr<Program>> VtaAccelerator::CompileWithThreads(const Graph& graph,
                                                                       const CompileOptions& options,
                                                                       int threads) const {
-  return CompileWithTail(graph, options,
-                         [&](const Graph& known) { return CompileKnown(known, options, threads); });
+  return CompileWithTail(graph, options, [&](const Graph& known) {
+    return CompileNetwork(known, config_, options, threads);
+  });
 }
 
-StatusOr<std::unique_ptr<Program>> VtaAccelerator::CompileKnown(const Graph& graph,
-                                                                const CompileOptions& options,
-                                                                int threads) const {
+StatusOr<std::unique_ptr<Program>> CompileNetwork(const Graph& graph, const Config& config,
+                                                  const CompileOptions& options, int threads) {
   // Code generation decides whether a layer fits in the buffers. A layer that does not fit runs on
   // the host, which changes the layers around it, so lowering starts again.
   TilingMemo tilings;
   for (Refusals refusals;;) {
     const size_t before = refusals.size();
-    KILN_ASSIGN_OR_RETURN(Network network, Lower(graph, config_, options, refusals));
-    FoldRows(&network, config_);
+    KILN_ASSIGN_OR_RETURN(Network network, Lower(graph, config, options, refusals));
+    FoldRows(&network, config);
     StatusOr<std::unique_ptr<VtaProgram>> program =
-        Generate(std::move(network), config_, threads, &tilings, &refusals);
+        Generate(std::move(network), config, threads, &tilings, &refusals);
     if (program.ok()) return std::move(program).value();
     if (refusals.size() == before || !options.host_fallback) return program.status();
   }
 }
 
-StatusOr<RunResult> VtaAccelerator::Run(const Program& program, const Batch& batch,
-                                        const RunOptions& options) const {
-  KILN_ASSIGN_OR_RETURN(const VtaProgram* compiled, OwnProgramOf<VtaProgram>(*this, program));
-  if (options.level == Level::kReference) {
-    return ErrorAt("", name(), "the reference level runs graphs, not programs",
-                   "run the network itself at that level");
-  }
-  KILN_ASSIGN_OR_RETURN(RunResult result, RunNetwork(*compiled, batch, options));
-  return RunTail(program, batch, std::move(result));
-}
-
 Status VtaAccelerator::EmitRtl(const Program& program, const FolderContent& content,
                                const std::filesystem::path& folder) const {
-  KILN_ASSIGN_OR_RETURN(const VtaProgram* compiled, OwnProgramOf<VtaProgram>(*this, program));
+  KILN_ASSIGN_OR_RETURN(const VtaProgram* compiled, OwnOf(program));
   return EmitNetwork(*compiled, content, folder);
-}
-
-StatusOr<Waveform> VtaAccelerator::RecordDifference(const Program& program, const Batch& batch,
-                                                    const RtlOptions& options,
-                                                    const std::filesystem::path& file) const {
-  KILN_ASSIGN_OR_RETURN(const VtaProgram* compiled, OwnProgramOf<VtaProgram>(*this, program));
-  return vta::RecordDifference(*compiled, batch, options, UntimedReason(options).empty(), file);
 }
 
 StatusOr<Cost> VtaAccelerator::EstimateCost(int node_nm) const { return CostOf(config_, node_nm); }
 
 StatusOr<Energy> VtaAccelerator::EstimateEnergy(const Program& program, int node_nm) const {
-  KILN_ASSIGN_OR_RETURN(const VtaProgram* compiled, OwnProgramOf<VtaProgram>(*this, program));
+  KILN_ASSIGN_OR_RETURN(const VtaProgram* compiled, OwnOf(program));
   Events events;
   for (const Step& step : compiled->parts().steps) {
     if (step.launch.has_value()) CountEvents(step.launch->instructions, config_, &events);
@@ -120,7 +94,7 @@ StatusOr<Energy> VtaAccelerator::EstimateEnergy(const Program& program, int node
 }
 
 StatusOr<Traffic> VtaAccelerator::EstimateTraffic(const Program& program) const {
-  KILN_ASSIGN_OR_RETURN(const VtaProgram* compiled, OwnProgramOf<VtaProgram>(*this, program));
+  KILN_ASSIGN_OR_RETURN(const VtaProgram* compiled, OwnOf(program));
   const auto width = static_cast<double>(config_.memory_port_bytes);
   Traffic traffic = Traffic::For({{.name = "reads", .bytes_per_cycle = width},
                                   {.name = "writes", .bytes_per_cycle = width, .writes = true}},

@@ -9,38 +9,36 @@
 
 #include "kiln/hardware/axi_port.h"
 #include "kiln/targets/interface/accelerator.h"
+#include "kiln/targets/run/network_accelerator.h"
+#include "kiln/targets/vta/compile/program.h"
 #include "kiln/targets/vta/config/config.h"
 #include "kiln/targets/vta/config/derived.h"
+#include "kiln/targets/vta/run/run_network.h"
+#include "kiln/targets/vta/run/waveform.h"
 
 namespace kiln::vta {
 
-// A VTA design point as an accelerator.
-class VtaAccelerator final : public Accelerator {
- public:
-  explicit VtaAccelerator(Config config) : config_(std::move(config)) {}
+// Compiles a network whose shapes are all known, with `threads` virtual threads in every layer
+// (Generate in codegen.h says how 0 is read).
+StatusOr<std::unique_ptr<Program>> CompileNetwork(const Graph& graph, const Config& config,
+                                                  const CompileOptions& options, int threads = 0);
 
-  const Config& config() const { return config_; }
+// A VTA design point as an accelerator.
+class VtaAccelerator final : public NetworkAccelerator<Config, VtaProgram> {
+ public:
+  using NetworkAccelerator::NetworkAccelerator;
+
   std::string_view family() const override { return "vta"; }
-  const std::string& name() const override { return config_.name; }
-  std::string Describe() const override { return PrintConfig(config_); }
   std::vector<std::string> ActivationFormats() const override;
   std::vector<std::string> WeightFormats() const override;
   NamedRecipe OwnRecipe() const override;
 
-  StatusOr<std::unique_ptr<Program>> Compile(const Graph& graph,
-                                             const CompileOptions& options) const override;
-  // Compiles as Compile does, with `threads` virtual threads in every layer (Generate in codegen.h
-  // says how 0 is read).
+  // Compiles as Compile does, with `threads` virtual threads in every layer.
   StatusOr<std::unique_ptr<Program>> CompileWithThreads(const Graph& graph,
                                                         const CompileOptions& options,
                                                         int threads) const;
-  StatusOr<RunResult> Run(const Program& program, const Batch& batch,
-                          const RunOptions& options) const override;
   Status EmitRtl(const Program& program, const FolderContent& content,
                  const std::filesystem::path& folder) const override;
-  StatusOr<Waveform> RecordDifference(const Program& program, const Batch& batch,
-                                      const RtlOptions& options,
-                                      const std::filesystem::path& file) const override;
   StatusOr<Cost> EstimateCost(int node_nm) const override;
   StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const override;
   StatusOr<Traffic> EstimateTraffic(const Program& program) const override;
@@ -48,17 +46,9 @@ class VtaAccelerator final : public Accelerator {
     return static_cast<uint64_t>(AnswerCycles(config_));
   }
   StatusOr<std::unique_ptr<Accelerator>> WithMemoryLatency(uint64_t cycles) const override;
-  double ClockMhz() const override { return config_.clock_mhz; }
   double PeakMacsPerCycle() const override {
     return static_cast<double>(config_.batch) * config_.block_in * config_.block_out;
   }
-
- private:
-  // Compiles a graph whose shapes are all known.
-  StatusOr<std::unique_ptr<Program>> CompileKnown(const Graph& graph, const CompileOptions& options,
-                                                  int threads) const;
-
-  Config config_;
 };
 
 }  // namespace kiln::vta

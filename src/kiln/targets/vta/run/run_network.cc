@@ -10,6 +10,7 @@
 
 #include "kiln/support/integer.h"
 #include "kiln/support/parallel.h"
+#include "kiln/targets/run/host_tail.h"
 #include "kiln/targets/run/run_program.h"
 #include "kiln/targets/vta/runtime/device.h"
 #include "kiln/targets/vta/simulate/rtl/rtl_machine.h"
@@ -86,7 +87,8 @@ class NetworkDevices final : public MachineFactory {
 StatusOr<RunResult> RunNetwork(const VtaProgram& program, const Batch& batch,
                                const RunOptions& options, const PieceObserver& observer) {
   NetworkDevices devices(program, batch, options, observer);
-  return RunProgram(program, batch, options, devices);
+  KILN_ASSIGN_OR_RETURN(RunResult result, RunProgram(program, batch, options, devices));
+  return RunTail(program, batch, std::move(result));
 }
 
 }  // namespace kiln::vta

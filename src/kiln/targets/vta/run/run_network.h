@@ -10,7 +10,8 @@
 
 namespace kiln::vta {
 
-// Runs `batch` and returns outputs, codes and, at levels with time, trace and cycles. Each thread
+// Runs `batch` and returns outputs, codes and, at levels with time, trace and cycles; the tail of the
+// program runs on the host at the end. Each thread
 // of the simulating computer has one device, to which constants are written once. The launches of
 // a device run one after the other, in parallel with host operators (run_plan.h). Images of one
 // group have the same number of cycles, that of the whole group. `observer` may be empty. Errors:
