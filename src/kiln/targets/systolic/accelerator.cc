@@ -168,11 +168,10 @@ StatusOr<std::unique_ptr<Program>> CompileNetwork(const Graph& graph, const Conf
 StatusOr<RunResult> RunNetwork(const SystolicProgram& program, const Batch& batch,
                                const RunOptions& options) {
   KILN_CHECK(options.level != Level::kReference);
-  KILN_ASSIGN_OR_RETURN(
-      RunResult result,
-      options.level == Level::kFunctional ? RunFunctional(program, batch, options)
-      : options.level == Level::kCycle    ? RunCycle(program, batch, options)
-                                          : RunRtl(program, batch, options));
+  KILN_ASSIGN_OR_RETURN(RunResult result,
+                        options.level == Level::kFunctional ? RunFunctional(program, batch, options)
+                        : options.level == Level::kCycle    ? RunCycle(program, batch, options)
+                                                            : RunRtl(program, batch, options));
   return RunTail(program, batch, std::move(result));
 }
 
