@@ -101,6 +101,8 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"rows: 3\n", "a.yaml: line 1: key 'name' is missing; add it, it has no default"},
         ErrorCase{"rows: 3\nnmae: a\n",
                   "a.yaml: line 2, key 'nmae': unknown key; did you mean 'name'?"},
+        ErrorCase{"name: x\nNaMe: y\n",
+                  "a.yaml: line 2, key 'NaMe': unknown key; did you mean 'name'?"},
         ErrorCase{
             "name: x\nrows: many\n",
             "a.yaml: line 2, key 'rows': 'many' is not an integer; a whole number from 1 to 256"},
@@ -125,9 +127,9 @@ INSTANTIATE_TEST_SUITE_P(
                   "a.yaml: line 2, key 'colour': unknown value 'blue'; one of: red, green"},
         ErrorCase{"name: x\nparsed: two\n",
                   "a.yaml: line 2, key 'parsed': unknown numeral 'two'; one of: one"},
-        ErrorCase{"name:\n", "a.yaml: line 1, key 'name': is empty; a single value"},
-        ErrorCase{"name: ''\n", "a.yaml: line 1, key 'name': is empty; a single value"},
-        ErrorCase{"name: [x]\n", "a.yaml: line 1, key 'name': is a list; a single value"},
+        ErrorCase{"name:\n", "a.yaml: line 1, key 'name': is empty; write a single value"},
+        ErrorCase{"name: ''\n", "a.yaml: line 1, key 'name': is empty; write a single value"},
+        ErrorCase{"name: [x]\n", "a.yaml: line 1, key 'name': is a list; write a single value"},
         ErrorCase{
             "name: x\nsizes: 3\n",
             "a.yaml: line 2, key 'sizes': is not a list; a list of whole numbers from 0 to 9"},
@@ -272,6 +274,16 @@ TEST(Yaml, ListItemsAtTheBudget) {
   EXPECT_EQ(list(budgets::kYamlListItems), "no error");
   EXPECT_EQ(list(budgets::kYamlListItems + 1),
             "a.yaml: line 2, key 'sizes': has 4097 items; at most 4096");
+}
+
+// A fault that a default causes has no line in the file.
+TEST(YamlMap, NamesAKeyThatHasItsDefault) {
+  const auto file = YamlFile::Parse("rows: 3\n", "a.yaml");
+  ASSERT_TRUE(file.ok());
+  EXPECT_TRUE(file->root().Has("rows"));
+  file->root().Fail("columns", "4 is above the rows", "at most 3");
+  EXPECT_EQ(MessageOf(file->Finish()),
+            "a.yaml: key 'columns', which has its default: 4 is above the rows; at most 3");
 }
 
 }  // namespace

@@ -257,7 +257,7 @@ class ListCommand final : public Command {
     for (const Row& row : kRows) names.emplace_back(row.name);
     names.emplace_back(kKeys);
     names.emplace_back(kRecipeKeys);
-    app.add_option("what", what_, "What to list")
+    app.add_option("topic", what_, "What to list")
         ->required()
         ->check(CLI::IsMember(names))
         ->type_name(" ");

@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include <absl/strings/ascii.h>
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
@@ -57,11 +58,12 @@ struct YamlState {
   // first. A missing key sorts last, because a key that seems missing is often a misspelt key in a
   // later line, and the misspelling is the better message.
   void Note(int line, const std::string& path, std::string_view fault, std::string_view remedy,
-            bool missing = false) {
+            bool missing = false, bool by_default = false) {
     const int rank = missing ? std::numeric_limits<int>::max() : line;
     if (!Wants(rank)) return;
-    const std::string place =
-        path.empty() ? fmt::format("line {}", line) : fmt::format("line {}, key '{}'", line, path);
+    const std::string place = path.empty() ? fmt::format("line {}", line)
+                              : by_default ? fmt::format("key '{}', which has its default", path)
+                                           : fmt::format("line {}, key '{}'", line, path);
     error = ErrorAt(source, place, fault, remedy);
     error_rank = rank;
   }
@@ -227,8 +229,8 @@ std::optional<T> ParseNumber(std::string_view text) {
   return value;
 }
 
-// Returns the remedy for an unknown key: the known key with the smallest edit distance if it is
-// below 3, otherwise the list of all known keys.
+// Returns the remedy for an unknown key: the known key with the smallest edit distance, in lower
+// case, if it is below 3, otherwise the list of all known keys.
 std::string RemedyForUnknown(const std::string& key, const std::vector<std::string>& known) {
   if (known.empty()) return "leave it out";
   std::string all;
@@ -237,7 +239,8 @@ std::string RemedyForUnknown(const std::string& key, const std::vector<std::stri
   for (const std::string& name : known) {
     all += (all.empty() ? "" : ", ") + name;
     if (key.size() > 64) continue;
-    if (const size_t distance = EditDistance(key, name); distance < least) {
+    const size_t distance = EditDistance(absl::AsciiStrToLower(key), absl::AsciiStrToLower(name));
+    if (distance < least) {
       least = distance;
       near = &name;
     }
@@ -299,7 +302,8 @@ int YamlMap::line() const { return node_ == nullptr ? 1 : node_->line; }
 
 void YamlMap::Fail(std::string_view key, std::string_view fault, std::string_view remedy) const {
   const YamlNode* node = key.empty() ? nullptr : Find(key);
-  state_->Note(node == nullptr ? line() : node->line, PathOf(key), fault, remedy);
+  state_->Note(node == nullptr ? line() : node->line, PathOf(key), fault, remedy,
+               /*missing=*/false, /*by_default=*/!key.empty() && node == nullptr);
 }
 
 void YamlMap::FailForAbsentKeys(std::string_view fault, std::string_view remedy) const {
@@ -312,7 +316,7 @@ bool YamlMap::ReadText(std::string_view key, std::string* text) const {
   if (node->kind != Kind::kScalar || node->text.empty()) {
     Fail(key,
          fmt::format("is {}", KindName(node->kind == Kind::kScalar ? Kind::kEmpty : node->kind)),
-         "a single value");
+         "write a single value");
     return false;
   }
   *text = node->text;

@@ -92,7 +92,8 @@ StatusOr<std::unique_ptr<Accelerator>> ParseAccelerator(std::string_view yaml,
   KILN_ASSIGN_OR_RETURN(const YamlFile file, YamlFile::Parse(yaml, source));
   std::string family;
   file.root().String("family", &family);
-  if (family.empty()) return ErrorAt(source, "key 'family'", "is missing", "name one of: " + known);
+  if (family.empty())
+    return ErrorAt(source, "", "key 'family' is missing", "name one of: " + known);
   if (const FamilyEntry* const row = FindFamily(family)) return row->parse(yaml, source);
   return ErrorAt(source, "key 'family'", "unknown family '" + family + "'",
                  "name one of: " + known);

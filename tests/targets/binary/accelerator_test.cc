@@ -32,7 +32,7 @@ TEST(DesignPoint, PrintsWhatItReads) {
 
 TEST(DesignPoint, KeysThatDoNotFitEachOtherAreRefused) {
   EXPECT_EQ(ErrorOf(""), "");
-  EXPECT_THAT(ErrorOf("channels_0: 40\n"), HasSubstr("no whole beats of 16 bytes"));
+  EXPECT_THAT(ErrorOf("channels_0: 40\n"), HasSubstr("not a whole number of beats of 16 bytes"));
   EXPECT_THAT(ErrorOf("channels_1: 20\n"), HasSubstr("a multiple of 8"));
   EXPECT_THAT(ErrorOf("columns_0: 16\nchannels_1: 32\n"), HasSubstr("at most 8"));
   EXPECT_THAT(ErrorOf("prediction: perhaps\n"), HasSubstr("none, exact, predicted"));

@@ -18,7 +18,7 @@ TEST(Registry, AnEndingIsTheEndOfAFilesName) {
                 HasSubstr("unknown family 'abacus'"))
         << name;
     EXPECT_THAT(MessageOf(ParseAccelerator("name: nothing\n", name).status()),
-                HasSubstr("key 'family': is missing"))
+                HasSubstr("key 'family' is missing"))
         << name;
   }
 }

@@ -297,7 +297,7 @@ TEST(SystolicConfig, ErrorsNameFileKeyAndRemedy) {
   EXPECT_THAT(ErrorOf(small + "array_colums: 8\n"),
               AllOf(HasSubstr("net.yaml"), HasSubstr("array_colums")));
   EXPECT_THAT(ErrorOf(head + "array_rows: 12\narray_columns: 8\n"),
-              HasSubstr("12 is not a power of two; a power of two up to 256"));
+              HasSubstr("12 is not a power of two; a power of two from 1 to 256"));
   EXPECT_THAT(ErrorOf(head + "array_rows: 100000\narray_columns: 8\n"), HasSubstr("array_rows"));
   EXPECT_THAT(ErrorOf(small + "weight_rows_per_cycle: 3\n"),
               HasSubstr("3 does not divide array_rows 8"));

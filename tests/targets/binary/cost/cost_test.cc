@@ -1,6 +1,7 @@
 // Units against the modules that Yosys elaborates and against counts by hand; the areas of whole
 // machines against synthesis.
 #include "kiln/targets/binary/cost/cost.h"
+#include "kiln/targets/binary/config/keys.h"
 
 #include <gtest/gtest.h>
 
@@ -198,6 +199,11 @@ TEST(Cost, EveryModuleHasAnArea) {
     EXPECT_EQ(cost->area_checked_share, 1);
   }
   EXPECT_FALSE(MachineCost(Small(), 3).ok());
+}
+
+TEST(BinaryKeys, GiveAllParametersOfTheMachine) {
+  hardware::ExpectKeysGiveAllParameters("rtl/binary/kiln_binary.sv",
+                                        Keys().RtlParameters(Config()));
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ class NetworkProgram final : public Program {
   }
   const std::vector<std::optional<HostGraph>>& hosts() const { return hosts_; }
   const std::vector<DerivedValue>& views() const { return views_; }
-  // Returns the output channels of each stage of a launch, without the channels that complete a
+  // Returns the output channels of each stage of a launch, without the channels that pad a
   // list. Several launches of a single layer have parts of its channels each.
   std::vector<int64_t> ChannelsOf(size_t kernel, const Launch& launch) const;
 

@@ -13,15 +13,15 @@ namespace {
 void CheckTogether(const Config& config, const YamlMap& map) {
   if (config.channels_0 % config.beat_codes() != 0) {
     map.Fail("channels_0",
-             fmt::format("{} activations of {} bits are no whole beats of {} bytes",
+             fmt::format("{} activations of {} bits are not a whole number of beats of {} bytes",
                          config.channels_0, config.activation_bits, config.beat_bytes),
              fmt::format("a multiple of {}", config.beat_codes()));
   }
   for (int i = 0; i < config.stages; ++i) {
     if (i > 0 && config.channels(i) % config.columns(i - 1) != 0) {
       map.Fail(fmt::format("channels_{}", i),
-               fmt::format("{} channels are no whole words of the stage before, which has {} "
-                           "columns",
+               fmt::format("{} channels are not a whole number of words of the stage before, "
+                           "which has {} columns",
                            config.channels(i), config.columns(i - 1)),
                fmt::format("a multiple of {}", config.columns(i - 1)));
     }

@@ -30,7 +30,8 @@ KeyType<Config> WaitLimit() {
                 if (text == "any") return true;
                 int64_t number = 0;
                 if (!absl::SimpleAtoi(text, &number)) {
-                  map.Fail(key, QuotedExcerpt(text), "a whole number from 0 to 64, or any");
+                  map.Fail(key, QuotedExcerpt(text) + " is not a number",
+                           "a whole number from 0 to 64, or any");
                   return true;
                 }
                 map.Int(key, &c->wait_limit, 0, kMost);

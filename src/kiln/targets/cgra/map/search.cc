@@ -226,8 +226,7 @@ std::string WhyNoneOf(std::span<const Problem> problems, int asked_interval, Pas
   return reason;
 }
 
-// Fills in what bounds prove of a walk's result: they hold for mappings with any further
-// pass-throughs.
+// Adds the lower bounds to a walk's result; they hold however many pass-throughs are added.
 void Conclude(std::span<const Problem> problems, int asked_interval, MapResult* result) {
   Bound interval = LeastInterval(problems[0], Passes::kAny);
   for (const Problem& problem : problems) {

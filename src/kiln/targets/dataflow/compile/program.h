@@ -46,8 +46,8 @@ class DataflowProgram final : public Program {
   // segment or link, or, with passes, the sum over all passes, hand-overs and reloads. Segments
   // between which the host runs kernels work on different images at the same time.
   int64_t Interval() const;
-  // Returns the same if the memory is simulated and part i alone, with what it reads and writes of
-  // that memory, has `cycles[i]` cycles between images.
+  // As Interval(), with simulated memory: `cycles[i]` is the interval of part i when it runs alone,
+  // with what it reads and writes of that memory.
   int64_t IntervalOfParts(const std::map<int, int64_t>& cycles) const;
 
  private:

@@ -31,7 +31,7 @@ constexpr int64_t kMaxMemory = int64_t{1} << 40;
 constexpr int64_t kMaxBlock = 4096;
 
 KeyType<Config> PowerUpTo(int Config::* member, int64_t low, int64_t high) {
-  return PowerOfTwo(member, low, high, fmt::format("a power of two up to {}", high));
+  return PowerOfTwo(member, low, high, fmt::format("a power of two from {} to {}", low, high));
 }
 KeyType<Config> PortWidth(int Config::* member) { return PowerUpTo(member, kLeastPort, kMostPort); }
 

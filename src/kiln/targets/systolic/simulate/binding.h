@@ -1,5 +1,5 @@
-// Converts values to codes and back at the border of the machine's memory. All levels share these
-// functions.
+// Converts values to codes and back where they enter and leave the machine's memory. All levels
+// share these functions.
 #ifndef KILN_TARGETS_SYSTOLIC_SIMULATE_BINDING_H_
 #define KILN_TARGETS_SYSTOLIC_SIMULATE_BINDING_H_
 
