@@ -21,12 +21,11 @@ const std::set<std::string> kNoClockModel = {"cgra-grid-4x4",    "dataflow-pynq"
                                              "dataflow-ultra96", "dataflow-zcu104"};
 // Design points that bench/machine_grid has yet to measure.
 const std::set<std::string> kNotSynthesised = {
-    "systolic-bf16-16x16",       "systolic-binaryxint8-16x16",
-    "systolic-int8-16x16-fp32",  "systolic-int8-16x16-wide-input",
-    "systolic-int8-32x32",       "systolic-int8-32x8-zu7ev",
-    "systolic-int8-8x8-one-bus", "systolic-int8-8x8-packed",
-    "systolic-mxfp8_e4m3-16x16", "systolic-nf4xbf16-16x16",
-    "systolic-nf4xint8-16x16",   "systolic-posit8_1-quire-16x16"};
+    "systolic-binaryxint8-16x16", "systolic-int8-16x16-fp32",  "systolic-int8-16x16-wide-input",
+    "systolic-int8-32x32",        "systolic-int8-32x8-zu7ev",  "systolic-int8-8x8-one-bus",
+    "systolic-int8-8x8-packed",   "systolic-mxfp8_e4m3-16x16", "systolic-nf4xbf16-16x16",
+    "systolic-nf4xint8-16x16",
+};
 
 TEST(Clocks, OfShippedDesignPointsAreConfirmed) {
   int confirmed = 0;
@@ -49,7 +48,7 @@ TEST(Clocks, OfShippedDesignPointsAreConfirmed) {
     EXPECT_GE(clock.mhz, (*machine)->ClockMhz());
     ++confirmed;
   }
-  EXPECT_GE(confirmed, 24);
+  EXPECT_GE(confirmed, 26);
 }
 
 // Returns the clock of a shipped design point with more keys.
