@@ -149,6 +149,11 @@ int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostr
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
+    // Help on a command that does not exist would be that of `kiln`, and hide the mistake.
+    const std::vector<std::string> words = app.remaining(/*recurse=*/true);
+    const bool named = !words.empty() && !words[0].starts_with('-');
+    const std::string missing = named ? MissingCommand(app) : "";
+    if (!missing.empty()) return UsageError(chosen_name(), missing, err);
     const size_t index = chosen();
     out << (index < commands.size() ? app.get_subcommand(rows[index].name) : &app)
                ->help(index < commands.size() ? "kiln" : "");

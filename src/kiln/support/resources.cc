@@ -56,14 +56,14 @@ StatusOr<fs::path> FindResource(std::string_view kind, const std::string& name) 
       if (!name.empty() && fs::is_regular_file(path, error)) return path.lexically_normal();
     }
   }
-  // Lists the available names in the message.
+  // Names the nearest of the available names, or lists all of them.
   std::vector<std::string> names;
   for (const fs::path& path : ListResources(kind)) names.push_back(path.stem().string());
   const std::string meant = NearestName(name, names);
-  const std::string hint = meant.empty() ? "" : fmt::format("did you mean '{}'? ", meant);
   return NotFoundAt(name, "", "no such file, nor one of that name in a folder " + std::string(kind),
-                    names.empty() ? "give the path of a YAML file"
-                                  : fmt::format("{}there are: {}", hint, fmt::join(names, ", ")));
+                    names.empty()    ? "give the path of a YAML file"
+                    : !meant.empty() ? fmt::format("did you mean '{}'?", meant)
+                                     : fmt::format("there are: {}", fmt::join(names, ", ")));
 }
 
 }  // namespace kiln
