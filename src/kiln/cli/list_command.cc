@@ -1,4 +1,6 @@
 // The command `kiln list`: prints tables of accelerators, recipes, formats, operators and so on.
+#include <sstream>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/App.hpp>
@@ -186,16 +188,36 @@ std::string Commands() {
   return table.ToString();
 }
 
-// Lists the keys of a family's design points.
-std::string KeysText(const hardware::FamilyKeys& family) {
-  Table table;
-  table.Column("key").Column("type").Column("unit").Column("values").Column("default");
-  table.Column("RTL parameter").Column("what it is");
-  for (const hardware::KeyDescription& key : family.keys) {
-    table.Row({key.name, key.type, key.unit, key.values, key.by_default,
-               fmt::format("{}", fmt::join(key.rtl_parameters, ", ")), key.help});
+// Returns a text as indented lines of at most 100 columns. A longer word has a line of its own.
+std::string IndentedLines(const std::string& text) {
+  constexpr size_t kWidth = 100;
+  constexpr std::string_view kIndent = "    ";
+  std::string lines, line;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (!line.empty() && kIndent.size() + line.size() + 1 + word.size() > kWidth) {
+      lines += fmt::format("{}{}\n", kIndent, line);
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
   }
-  return table.ToString();
+  return line.empty() ? lines : lines + fmt::format("{}{}\n", kIndent, line);
+}
+
+// Lists the keys of a family's design points, with a few lines for each.
+std::string KeysText(const hardware::FamilyKeys& family) {
+  std::string text;
+  for (const hardware::KeyDescription& key : family.keys) {
+    const std::string unit = key.unit.empty() ? "" : " in " + key.unit;
+    const std::string by_default =
+        key.by_default == "required" ? key.by_default : "default " + key.by_default;
+    text += (text.empty() ? "" : "\n") + key.name + "\n";
+    text += IndentedLines(fmt::format("{}{}: {}; {}", key.type, unit, key.values, by_default));
+    text += IndentedLines(key.help);
+    if (!key.rtl_parameters.empty())
+      text += IndentedLines(fmt::format("RTL: {}", fmt::join(key.rtl_parameters, ", ")));
+  }
+  return text;
 }
 
 std::string KeysJson(const hardware::FamilyKeys& family) {
