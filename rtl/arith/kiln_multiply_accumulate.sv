@@ -131,23 +131,27 @@ module kiln_multiply_accumulate #(
           {exact_nan, exact_infinite, exact_negative, exact_exponent, exact_significand} :
           STATE_BITS'(1) << (STATE_BITS - 3);
     end
-    logic product_known;  // `state` is a product; only assertions read it
+    // In simulation, `known` is low until the register has its first product. Before that, its
+    // contents need not be a number, which the assertions of what follows would report: the
+    // significand is then 0.
+    logic known;
+    logic [PRODUCT_BITS-1:0] state_significand;
     if (PRODUCT_REGISTERS == 0) begin : g_now
       assign state = exact;
-      assign product_known = 1'b1;
+      assign known = 1'b1;
       wire unused_clock = &{1'b0, clock, product_advance};
     end else begin : g_later
       always_ff @(posedge clock) if (product_advance) state <= exact;
-`ifndef SYNTHESIS
-      initial product_known = 1'b0;
-      always_ff @(posedge clock) if (product_advance) product_known <= 1'b1;
+`ifdef SYNTHESIS
+      assign known = 1'b1;
 `else
-      assign product_known = 1'b0;
+      initial known = 1'b0;
+      always_ff @(posedge clock) if (product_advance) known <= 1'b1;
 `endif
     end
     assign {product_nan, product_infinite, product_negative, product_exponent,
-        product_significand} = state;
-    wire unused_known = &{1'b0, product_known};
+        state_significand} = state;
+    assign product_significand = known ? state_significand : '0;
 
     if (kiln_format_pkg::kind(PSUM_FORMAT) == kiln_format_pkg::KIND_QUIRE) begin : g_quire
       wire unused_sum_advance = sum_advance;
@@ -159,7 +163,6 @@ module kiln_multiply_accumulate #(
           .SIGNIFICAND_BITS(PRODUCT_BITS),
           .EXPONENT_BITS(PRODUCT_EXPONENT_BITS)
       ) add (
-          .known(product_known),
           .nan(product_nan),
           .infinite(product_infinite),
           .negative(product_negative),

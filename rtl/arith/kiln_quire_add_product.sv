@@ -10,9 +10,6 @@ module kiln_quire_add_product #(
     parameter  int EXPONENT_BITS = 8,
     localparam int BITS = kiln_format_pkg::bits(FORMAT)
 ) (
-    // The inputs are a product. Only assertions read it: a register of products has any contents
-    // until its first one.
-    input  logic                               known,
     input  logic                               nan,
     input  logic                               infinite,
     input  logic                               negative,
@@ -47,12 +44,12 @@ module kiln_quire_add_product #(
         minus_infinity || (infinite && negative), sum
   };
 
-  wire unused_bits = &{1'b0, above_lowest, shifted, known};
+  wire unused_bits = &{1'b0, above_lowest, shifted};
 
 `ifndef SYNTHESIS
   logic adds;
   always_comb begin
-    adds = known && finite && significand != '0;
+    adds = finite && significand != '0;
     shift_in_range : assert (!adds || (above_lowest >= 0 &&
         above_lowest < RANGE_BITS'(SUM_BITS - 1)));
   end

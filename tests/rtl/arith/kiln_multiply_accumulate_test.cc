@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "Varith_multiply_accumulate.h"
+#include "Varith_multiply_accumulate_registers.h"
 #include "gtest/gtest.h"
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/mac.h"
@@ -55,6 +56,28 @@ uint32_t RandomPsum(const std::vector<Unit>& units, uint32_t x, uint32_t w, Rand
   const uint32_t product = MultiplyCodes(rule.input, x, rule.weight, w, rule.psum);
   const uint32_t minus = Encode(rule.psum, Negate(Decode(rule.psum, product)));
   return ((bits & 2) != 0 ? minus : product) + (bits >> 2) % 8 - 4;
+}
+
+// A register of products has any contents until its first product, and may keep them for long.
+TEST(MultiplyAccumulateRegisters, AnyFirstContentsAreNoFault) {
+  for (int seed = 1; seed <= 50; ++seed) {
+    VerilatedContext context;
+    context.randReset(2);
+    context.randSeed(seed);
+    Varith_multiply_accumulate_registers model(&context);
+    model.clock = 0;
+    model.eval();  // an assertion that fails ends the program
+    model.x = model.w = 0;
+    model.psum = 0x3f80;  // 1 in bf16
+    for (int half = 1; half <= 4; ++half) {
+      model.clock = half % 2;
+      model.eval();
+    }
+    for (const Unit& unit : Units()) {
+      if (unit.rule.psum.name != "bf16") continue;
+      ASSERT_EQ(model.result[unit.result], PsumStep(unit.rule, 0x3f80, 0, 0)) << unit.result;
+    }
+  }
 }
 
 class MultiplyAccumulate : public testing::TestWithParam<int> {};

@@ -3,9 +3,11 @@
 // the format is not an integer. Unit 2 multiplies it by another format and adds to one of several
 // psum formats.
 module multiply_accumulate_bench #(
+    parameter int unsigned PRODUCT_REGISTERS = 0,  // with 1, products are a cycle late
     localparam int FORMATS = kiln_named_formats_pkg::COUNT,
     localparam int UNITS = 3
 ) (
+    input  logic                         clock,
     input  logic [                  7:0] x,
     input  logic [                  7:0] w,
     input  logic [                 31:0] psum,   // lowest bits: a code of each psum format
@@ -36,10 +38,11 @@ module multiply_accumulate_bench #(
             .INPUT_FORMAT(INPUT),
             .WEIGHT_FORMAT(WEIGHT),
             .PSUM_FORMAT(PSUM),
-            .PRODUCT_ROUNDED(j == 2 && i % 5 >= 3)
+            .PRODUCT_ROUNDED(j == 2 && i % 5 >= 3),
+            .PRODUCT_REGISTERS(PRODUCT_REGISTERS)
         ) unit (
-            .clock(1'b0),
-            .product_advance(1'b0),
+            .clock,
+            .product_advance(1'b1),
             .sum_advance(1'b0),
             .counts(1'b1),
             .x(x[kiln_format_pkg::bits(INPUT)-1:0]),
