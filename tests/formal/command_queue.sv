@@ -1,6 +1,7 @@
 // module: kiln_command_queue
 // properties: room is a credit: no command is lost or made up
-// sources: systolic/kiln_command_queue.sv systolic/kiln_command_group.sv systolic/kiln_command_slice.sv
+// sources: systolic/kiln_command_queue.sv systolic/kiln_command_group.sv
+// sources: systolic/kiln_command_slice.sv
 // parameters: DEPTH=2 DEPTH=4
 // depth: 12
 // induction: 2

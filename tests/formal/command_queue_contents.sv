@@ -1,6 +1,7 @@
 // module: kiln_command_queue
 // properties: order and contents
-// sources: systolic/kiln_command_queue.sv systolic/kiln_command_group.sv systolic/kiln_command_slice.sv
+// sources: systolic/kiln_command_queue.sv systolic/kiln_command_group.sv
+// sources: systolic/kiln_command_slice.sv
 // parameters: DEPTH=1 DEPTH=2 DEPTH=4
 // depth: 14
 // induction: no, the words of the memory are not visible outside the module

@@ -62,8 +62,9 @@ StatusOr<std::optional<LevelDifference>> FindLevelDifference(const LevelRun& exp
                                                              const WrongEvent& wrong_event);
 
 // Returns the index of a part of a sequence of `length` parts: two levels agree on the parts before
-// it, and differ on these and the part. They must differ on the whole. `differs` runs both levels on
-// the first parts; the search is binary and calls it log2(length) times. Errors: those of `differs`.
+// it, and differ on these and the part. They must differ on the whole. `differs` runs both levels
+// on the first parts; the search is binary and calls it log2(length) times. Errors: those of
+// `differs`.
 StatusOr<size_t> LastOfShortestDifference(
     size_t length, const std::function<StatusOr<bool>(size_t length)>& differs);
 

@@ -10,13 +10,13 @@
 
 namespace kiln::vta {
 
-// Runs `batch` and returns outputs, codes and, at levels with time, trace and cycles; the tail of the
-// program runs on the host at the end. Each thread
-// of the simulating computer has one device, to which constants are written once. The launches of
-// a device run one after the other, in parallel with host operators (run_plan.h). Images of one
-// group have the same number of cycles, that of the whole group. `observer` may be empty. Errors:
-// inputs that do not fit the program (with both shapes), a level without a device, and whatever
-// stops a launch. If several images fail, returns the error of the first one.
+// Runs `batch` and returns outputs, codes and, at levels with time, trace and cycles; the tail of
+// the program runs on the host at the end. Each thread of the simulating computer has one device,
+// to which constants are written once. The launches of a device run one after the other, in
+// parallel with host operators (run_plan.h). Images of one group have the same number of cycles,
+// that of the whole group. `observer` may be empty. Errors: inputs that do not fit the program
+// (with both shapes), a level without a device, and whatever stops a launch. If several images
+// fail, returns the error of the first one.
 StatusOr<RunResult> RunNetwork(const VtaProgram& program, const Batch& batch,
                                const RunOptions& options, const PieceObserver& observer = {});
 
