@@ -11,6 +11,7 @@
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/mac.h"
 #include "kiln/support/random.h"
+#include "tests/rtl/support.h"
 
 namespace kiln::rtl {
 namespace {
@@ -60,22 +61,14 @@ uint32_t RandomPsum(const std::vector<Unit>& units, uint32_t x, uint32_t w, Rand
 
 // A register of products has any contents until its first product, and may keep them for long.
 TEST(MultiplyAccumulateRegisters, AnyFirstContentsAreNoFault) {
-  for (int seed = 1; seed <= 50; ++seed) {
-    VerilatedContext context;
-    context.randReset(2);
-    context.randSeed(seed);
-    Varith_multiply_accumulate_registers model(&context);
-    model.clock = 0;
-    model.eval();  // an assertion that fails ends the program
-    model.x = model.w = 0;
-    model.psum = 0x3f80;  // 1 in bf16
-    for (int half = 1; half <= 4; ++half) {
-      model.clock = half % 2;
-      model.eval();
-    }
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    Simulation<Varith_multiply_accumulate_registers> model(seed);
+    model->x = model->w = 0;
+    model->psum = 0x3f80;  // 1 in bf16
+    for (int cycle = 0; cycle < 2; ++cycle) model.Step();
     for (const Unit& unit : Units()) {
       if (unit.rule.psum.name != "bf16") continue;
-      ASSERT_EQ(model.result[unit.result], PsumStep(unit.rule, 0x3f80, 0, 0)) << unit.result;
+      ASSERT_EQ(model->result[unit.result], PsumStep(unit.rule, 0x3f80, 0, 0)) << unit.result;
     }
   }
 }
