@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "fmt/format.h"
+#include "kiln/hardware/axi_port.h"
 #include "kiln/support/check.h"
 #include "kiln/support/integer.h"
 #include "kiln/support/parallel.h"
@@ -350,15 +351,16 @@ uint8_t BitsOfPackedWeights(const WeightCodes& weights, const Config& config, in
   const Format& format = config.weight_format_of(precision);
   // The most beats of a row. Rows follow one another from the beginning of a beat on, so that they
   // begin at multiples of the greatest common divisor.
-  const auto beats = [port = int64_t{config.weight_port_bytes}](int64_t row) {
-    return CeilDivide(port - std::gcd(port, row) + row, port);
+  const auto most_beats = [&](const Convolution& convolution) {
+    const int64_t port = config.weight_port_bytes, row = WeightRowBytes(convolution, config);
+    return BeatsOf(static_cast<uint64_t>(port - std::gcd(port, row)), row, port);
   };
-  Convolution whole, packed;
+  const int64_t allowed = most_beats(Convolution());
+  Convolution packed;
   const int most = format.is_integer() ? 7 : weights.packed_bits;
   for (int bits = weights.packed_bits; bits <= most; ++bits) {
     packed.weight_bits = static_cast<uint8_t>(bits);
-    if (beats(WeightRowBytes(packed, config)) <= beats(WeightRowBytes(whole, config)))
-      return packed.weight_bits;
+    if (most_beats(packed) <= allowed) return packed.weight_bits;
   }
   return 0;
 }
