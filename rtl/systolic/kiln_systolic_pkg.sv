@@ -402,7 +402,7 @@ package kiln_systolic_pkg;
   //   base + b * batch_stride + g * group_stride + c * column_tile_stride + tap * bytes of a tile
   //   (strided: one tap only).
   // Tiled: R rows of C codes, dense; depthwise: taps rows of C codes. A code takes whole bytes, or
-  // `code_bits` bits from the lowest bit of the row on, of which the last byte has the rest unused.
+  // `code_bits` bits from the lowest bit of the row on; the row ends with a byte.
   // Strided: element (k, n) is row_stride * k + column_stride * n bytes after the tile's first
   // element. The first column tile of a block follows the last one of the previous block.
   localparam int WEIGHTS_WORDS = 3;

@@ -149,7 +149,7 @@ int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostr
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
-    // Help on a command that does not exist would be that of `kiln`, and hide the mistake.
+    // Without this check, help on a command that does not exist would print the help of `kiln`.
     const std::vector<std::string> words = app.remaining(/*recurse=*/true);
     const bool named = !words.empty() && !words[0].starts_with('-');
     const std::string missing = named ? MissingCommand(app) : "";

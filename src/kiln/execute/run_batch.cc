@@ -1,4 +1,4 @@
-// Runs the images of a batch in groups, in parallel, and keeps their order and that of errors.
+// Runs the images of a batch in groups, in parallel. Results and errors keep the images' order.
 #include "kiln/execute/run_batch.h"
 
 #include <algorithm>
