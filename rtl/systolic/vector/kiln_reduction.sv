@@ -91,12 +91,16 @@ module kiln_reduction #(
   // ---- The tree, level by level from the leaves. A pass has one reduction, and the next pass
   // follows after the pass's gap, so `maximum` stays valid.
   localparam int unsigned TAG = kiln_vector_pkg::WORD_TAG_BITS;
-  logic [LEVELS:0] level_valids;
+  localparam int unsigned PROGRAM = kiln_vector_pkg::PROGRAM_BITS;
+  logic [LEVELS:0] level_valids, next_valids;
+  logic [(LEVELS+1)*PROGRAM-1:0] next_programs;  // as in kiln_vector_registers
   logic [(LEVELS+1)*TAG-1:0] level_tags;
   logic [(2*LEAVES-1)*NUMBER-1:0] nodes;  // the nodes of a level follow those of the level below
   if (LEVELS == 0) begin : g_one_lane
     wire unused_maximum = maximum;
   end
+  assign next_valids[0]      = in_valid && in_last;
+  assign next_programs[0+:PROGRAM] = {in_tag.slot, in_tag.pass};
   assign level_valids[0]     = partial_valid;
   assign level_tags[0+:TAG]  = partial_tag;
   for (genvar i = 0; i < LEAVES; i++) begin : g_leaf
@@ -138,6 +142,8 @@ module kiln_reduction #(
         .in_saved('0),
         .in_operands('0),
         .moves(unused_moves),
+        .next_valid(next_valids[level]),
+        .next_program(next_programs[level*PROGRAM+:PROGRAM]),
         .out_valid(level_valids[level]),
         .out_tag(level_tags[level*TAG+:TAG]),
         .out_value(nodes[(FROM+2*NODES)*NUMBER+:NODES*NUMBER]),
@@ -150,6 +156,11 @@ module kiln_reduction #(
   logic [SCALAR_STAGES:0] valids, exits, leaving;
   logic [(SCALAR_STAGES+1)*TAG-1:0] tags;
   logic [(SCALAR_STAGES+1)*NUMBER-1:0] values;
+  logic [SCALAR_STAGES:0] announced;
+  logic [(SCALAR_STAGES+1)*PROGRAM-1:0] programs;
+  wire unused_announced = &{1'b0, next_valids, next_programs, announced, programs};
+  assign announced[0]   = next_valids[LEVELS];
+  assign programs[0+:PROGRAM] = next_programs[LEVELS*PROGRAM+:PROGRAM];
   assign valids[0]      = level_valids[LEVELS];
   assign tags[0+:TAG]   = level_tags[LEVELS*TAG+:TAG];
   assign values[0+:NUMBER]  = nodes[(2*LEAVES-2)*NUMBER+:NUMBER];
@@ -179,11 +190,15 @@ module kiln_reduction #(
         .stage_write,
         .advance,
         .scalars,
+        .in_next_valid(announced[i-1]),
+        .in_next_program(programs[(i-1)*PROGRAM+:PROGRAM]),
         .in_valid(valids[i-1] && !exits[i-1]),
         .in_tag(tags[(i-1)*TAG+:TAG]),
         .in_value(values[(i-1)*NUMBER+:NUMBER]),
         .in_saved('0),
         .in_operands('0),
+        .out_next_valid(announced[i]),
+        .out_next_program(programs[i*PROGRAM+:PROGRAM]),
         .out_valid(valids[i]),
         .out_tag(tags[i*TAG+:TAG]),
         .out_value(values[i*NUMBER+:NUMBER]),

@@ -59,7 +59,6 @@ module kiln_vector_issue #(
     $error("kiln_vector_issue: at most 256 entries, and at least WORDS");
   end
 
-  logic [kiln_vector_pkg::WORD_T_BITS-1:0] words[ENTRIES];
   logic [ENTRIES-1:0] ready;  // words whose operands are available
   logic [INDEX_BITS-1:0] head, tail;
   logic [COUNT_BITS-1:0] count;
@@ -70,10 +69,32 @@ module kiln_vector_issue #(
   assign room        = count != COUNT_BITS'(WORDS - 1);
   assign slot_place  = PLACE_BITS'(tail);
   assign issue_place = PLACE_BITS'(head);
-  assign issue_word  = present ? words[head] : slot_word;
+
+  // The words are in a memory, which is read at the entry that is the head in the next cycle. A
+  // word that has entered an empty queue in the last cycle is not in the memory yet.
+  logic fresh;
+  logic [INDEX_BITS-1:0] next_head;
+  logic [kiln_vector_pkg::WORD_T_BITS-1:0] newest, stored, oldest;
+  assign next_head  = !issue ? head : head == LAST ? '0 : head + 1'b1;
+  assign oldest     = fresh && count == COUNT_BITS'(1) ? newest : stored;
+  assign issue_word = present ? oldest : slot_word;
+  kiln_ram_1w #(
+      .WIDTH(kiln_vector_pkg::WORD_T_BITS),
+      .WORDS(ENTRIES),
+      .STYLE(1)
+  ) storage (
+      .clock,
+      .write_enable(slot_begin),
+      .write_address(tail),
+      .write_data(slot_word),
+      .read_enable(present),
+      .read_address(next_head),
+      .read_data(stored)
+  );
 
   always_ff @(posedge clock) begin
-    if (slot_begin) words[tail] <= slot_word;
+    fresh <= slot_begin;
+    if (slot_begin) newest <= slot_word;
     if (slot_begin) ready[tail] <= !slot_reads;
     if (complete) ready[INDEX_BITS'(complete_place)] <= 1'b1;
     if (nothing) ready[INDEX_BITS'(nothing_place)] <= 1'b1;
@@ -83,7 +104,7 @@ module kiln_vector_issue #(
       count <= '0;
     end else begin
       if (slot_begin) tail <= tail == LAST ? '0 : tail + 1'b1;
-      if (issue) head <= head == LAST ? '0 : head + 1'b1;
+      head  <= next_head;
       count <= count + COUNT_BITS'(slot_begin) - COUNT_BITS'(issue);
     end
   end
@@ -137,9 +158,10 @@ module kiln_vector_issue #(
         if (issue_gathered && issue_last_gathered) owed_over = with_block <= 32'd1;
       end
     end
-    kiln_fifo #(
+    kiln_deep_fifo #(
         .WIDTH(16),
-        .DEPTH(WORDS + 2)
+        .DEPTH(WORDS + 2),
+        .STYLE(1)
     ) slots (
         .clock,
         .reset,
@@ -171,9 +193,10 @@ module kiln_vector_issue #(
   // Lengths of slots that have ended, for words whose time has not: at most one more than the words
   // in the queue.
   logic [$clog2(WORDS+3)-1:0] unused_count;
-  kiln_fifo #(
+  kiln_deep_fifo #(
       .WIDTH(32),
-      .DEPTH(WORDS + 2)
+      .DEPTH(WORDS + 2),
+      .STYLE(1)
   ) lengths (
       .clock,
       .reset,

@@ -65,6 +65,8 @@ package kiln_vector_pkg;
   localparam int TAG_OPERANDS = SAVED;
   localparam int TAG_EXIT = SAVED + 3 + ROW_BITS;
   localparam int WORD_TAG_BITS = SLOT_BITS + 12 + ROW_BITS + 3 + SAVED;
+  localparam int PROGRAM_BITS = SLOT_BITS + 2;  // slot and pass
+  localparam int TAG_PROGRAM = WORD_TAG_BITS - PROGRAM_BITS;
 
   // The tag of a request on the operand port: the word, operand and lanes that its data belong to.
   // bits of a word's index in the queue between operand fetch and lanes

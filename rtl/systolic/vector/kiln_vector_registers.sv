@@ -3,6 +3,8 @@
 //   time      Inputs in a cycle with `advance` are at the outputs LATENCY such cycles later.
 //   moves     Bit i: register i takes a word, if the lanes advance.
 //   value     Without CARRIES_VALUE, the value travels elsewhere (kiln_vector_lane).
+//   next      The slot and the pass of the word that is at the outputs after the next cycle with
+//             `advance`, if next_valid.
 //
 // Only valid is reset; the other registers change only when a word arrives, so that a stage without
 // words does not toggle.
@@ -21,6 +23,8 @@ module kiln_vector_registers #(
     input  logic [kiln_vector_pkg::SAVED*LANES*NUMBER-1:0] in_saved,
     input  logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*NUMBER-1:0] in_operands,
     output logic [LATENCY-1:0] moves,
+    output logic next_valid,
+    output logic [kiln_vector_pkg::PROGRAM_BITS-1:0] next_program,
     output logic out_valid,
     output kiln_vector_pkg::word_tag_t out_tag,
     output logic [LANES*NUMBER-1:0] out_value,
@@ -63,6 +67,9 @@ module kiln_vector_registers #(
       assign former_operands = operands[(i-1)*OPERANDS+:OPERANDS];
     end
     assign moves[i] = former_valid;
+    if (i + 1 == LATENCY) begin : g_last
+      assign next_program = former_tag[kiln_vector_pkg::TAG_PROGRAM+:kiln_vector_pkg::PROGRAM_BITS];
+    end
     always_ff @(posedge clock) begin
       if (reset) valids[i] <= 1'b0;
       else if (advance) valids[i] <= former_valid;
@@ -77,6 +84,7 @@ module kiln_vector_registers #(
     end
   end
 
+  assign next_valid   = moves[LATENCY-1];
   assign out_valid    = valids[LATENCY-1];
   assign out_tag      = tags[(LATENCY-1)*TAG+:TAG];
   assign out_saved    = saved[(LATENCY-1)*SAVED+:SAVED];

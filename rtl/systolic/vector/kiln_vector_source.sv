@@ -38,6 +38,8 @@ module kiln_vector_source #(
     input  logic averages,
     input  logic [NUMBER-1:0] factor,
     input  logic [NUMBER-1:0] constant,
+    output logic next_valid,  // as in kiln_vector_registers
+    output logic [kiln_vector_pkg::PROGRAM_BITS-1:0] next_program,
     output logic out_valid,
     output kiln_vector_pkg::word_tag_t out_tag,
     output logic [LANES*NUMBER-1:0] out_value,
@@ -108,6 +110,8 @@ module kiln_vector_source #(
       .in_saved('0),
       .in_operands,
       .moves(late_moves),
+      .next_valid,
+      .next_program,
       .out_valid,
       .out_tag,
       .out_value(unused_value),

@@ -8,8 +8,11 @@
 //                 and saved values only when the word carries them.
 //   place         The number of the stage, counted from 0. It is a constant input rather than a
 //                 parameter, so that all stages are one module.
-//   stage_write   Writes the configuration of this stage (with SCALAR: of scalar stage `place`); it
-//                 is valid for words from the next cycle on.
+//   stage_write   Writes the configuration of this stage (with SCALAR: of scalar stage `place`). It
+//                 is valid for words that come at least two cycles later.
+//   in_next       The slot and the pass of the word that is at the inputs after the next cycle with
+//                 `advance`: its configuration is read in the cycle before. out_next says the same
+//                 of the outputs.
 //   numbers       Values, operands, scalars and immediates are numbers of VECTOR_FORMAT, stored as
 //                 the upper NUMBER bits of fp32 numbers (kiln_format_pkg::number_bits).
 //
@@ -40,12 +43,16 @@ module kiln_vector_stage #(
     input  logic advance,
     // Row 0 in the lowest bits; in each row, scalar s0 in the lowest bits.
     input  logic [ROWS*kiln_vector_pkg::SCALARS*NUMBER-1:0] scalars,
+    input  logic in_next_valid,
+    input  logic [kiln_vector_pkg::PROGRAM_BITS-1:0] in_next_program,
     input  logic in_valid,
     input  kiln_vector_pkg::word_tag_t in_tag,
     input  logic [LANES*NUMBER-1:0] in_value,
     // all lanes of saved value 0 in the lowest bits
     input  logic [kiln_vector_pkg::SAVED*LANES*NUMBER-1:0] in_saved,
     input  logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*NUMBER-1:0] in_operands,
+    output logic out_next_valid,
+    output logic [kiln_vector_pkg::PROGRAM_BITS-1:0] out_next_program,
     output logic out_valid,
     output kiln_vector_pkg::word_tag_t out_tag,
     output logic [LANES*NUMBER-1:0] out_value,
@@ -60,22 +67,33 @@ module kiln_vector_stage #(
   localparam int unsigned RESERVED = 32;  // reserved bits at the end of a stage_t
   localparam int unsigned CONFIGURATION_BITS = STAGE_BITS - RESERVED - 2 * (32 - NUMBER);
 
-  // The configurations of this stage for all passes of all programs that may be in flight.
-  logic [CONFIGURATION_BITS-1:0] configurations[ENTRIES];
+  // The configurations of this stage for all passes of all programs that may be in flight, and that
+  // of the word at the inputs.
+  logic [CONFIGURATION_BITS-1:0] configuration;
   // reserved bits, and low bits of immediates, which are 0
   wire unused_write = &{1'b0, stage_write.value};
-  always_ff @(posedge clock) begin
-    if (stage_write_valid && stage_write.scalar == SCALAR && stage_write.stage == place) begin
-      configurations[ENTRY_BITS'({stage_write.slot, stage_write.pass})] <= {
+  wire unused_program = &{1'b0, in_next_program};  // upper bits
+  kiln_ram_1w #(
+      .WIDTH(CONFIGURATION_BITS),
+      .WORDS(ENTRIES),
+      .STYLE(1)
+  ) configurations (
+      .clock,
+      .write_enable(stage_write_valid && stage_write.scalar == SCALAR &&
+          stage_write.stage == place),
+      .write_address(ENTRY_BITS'({stage_write.slot, stage_write.pass})),
+      .write_data({
         stage_write.value.op,
         stage_write.value.a,
         stage_write.value.b,
         stage_write.value.kind,
         stage_write.value.immediate_a[31-:NUMBER],
         stage_write.value.immediate_b[31-:NUMBER]
-      };
-    end
-  end
+      }),
+      .read_enable(advance && in_next_valid),
+      .read_address(ENTRY_BITS'(in_next_program)),
+      .read_data(configuration)
+  );
 
   logic active;
   logic [3:0] op, from_a, from_b, kind;
@@ -86,8 +104,7 @@ module kiln_vector_stage #(
     {op, from_a, from_b, kind, immediate_a, immediate_b} = '0;
     row_scalars = '0;
     if (active) begin
-      {op, from_a, from_b, kind, immediate_a,
-          immediate_b} = configurations[ENTRY_BITS'({in_tag.slot, in_tag.pass})];
+      {op, from_a, from_b, kind, immediate_a, immediate_b} = configuration;
       row_scalars = scalars[32'(in_tag.row)*SCALAR_BITS+:SCALAR_BITS];
     end
   end
@@ -185,10 +202,23 @@ module kiln_vector_stage #(
       .in_saved(next_saved),
       .in_operands,
       .moves,
+      .next_valid(out_next_valid),
+      .next_program(out_next_program),
       .out_valid,
       .out_tag,
       .out_value(unused_value),
       .out_saved,
       .out_operands
   );
+
+`ifndef SYNTHESIS
+  // The word at the inputs is the one that was announced.
+  logic [kiln_vector_pkg::PROGRAM_BITS-1:0] announced;
+  always_ff @(posedge clock) begin
+    if (advance && in_next_valid) announced <= in_next_program;
+    if (!reset) begin
+      word_was_announced : assert (!in_valid || announced == {in_tag.slot, in_tag.pass});
+    end
+  end
+`endif
 endmodule

@@ -743,6 +743,9 @@ module kiln_vector_unit #(
   localparam int unsigned TAG = kiln_vector_pkg::WORD_TAG_BITS;
   logic [VECTOR_STAGES:0] link_valids, exits, leaves;
   logic [(VECTOR_STAGES+1)*TAG-1:0] link_tags;
+  localparam int unsigned PROGRAM = kiln_vector_pkg::PROGRAM_BITS;
+  logic [VECTOR_STAGES:0] next_valids;  // as in kiln_vector_registers
+  logic [(VECTOR_STAGES+1)*PROGRAM-1:0] next_programs;
   logic [(VECTOR_STAGES+1)*NUMBERS-1:0] link_values;
   logic [(VECTOR_STAGES+1)*SAVED*NUMBERS-1:0] link_saved;
   logic [(VECTOR_STAGES+1)*OPERANDS*NUMBERS-1:0] link_operands;
@@ -768,6 +771,8 @@ module kiln_vector_unit #(
       .averages(late_averages),
       .factor(source_factor),
       .constant(late_constant),
+      .next_valid(next_valids[0]),
+      .next_program(next_programs[0+:PROGRAM]),
       .out_valid(link_valids[0]),
       .out_tag(link_tags[0+:TAG]),
       .out_value(link_values[0+:NUMBERS]),
@@ -794,11 +799,15 @@ module kiln_vector_unit #(
         .stage_write(late_write),
         .advance(advances[i-1]),
         .scalars,
+        .in_next_valid(next_valids[i-1]),
+        .in_next_program(next_programs[(i-1)*PROGRAM+:PROGRAM]),
         .in_valid(link_valids[i-1] && !exits[i-1]),
         .in_tag(link_tags[(i-1)*TAG+:TAG]),
         .in_value(link_values[(i-1)*NUMBERS+:NUMBERS]),
         .in_saved(link_saved[(i-1)*SAVED*NUMBERS+:SAVED*NUMBERS]),
         .in_operands(link_operands[(i-1)*OPERANDS*NUMBERS+:OPERANDS*NUMBERS]),
+        .out_next_valid(next_valids[i]),
+        .out_next_program(next_programs[i*PROGRAM+:PROGRAM]),
         .out_valid(link_valids[i]),
         .out_tag(link_tags[i*TAG+:TAG]),
         .out_value(link_values[i*NUMBERS+:NUMBERS]),
@@ -806,7 +815,8 @@ module kiln_vector_unit #(
         .out_operands(link_operands[i*OPERANDS*NUMBERS+:OPERANDS*NUMBERS])
     );
   end
-  wire unused_link = &{1'b0, link_saved, link_operands};  // outputs of the last stage
+  // outputs of the last stage
+  wire unused_link = &{1'b0, link_saved, link_operands, next_valids, next_programs};
 
   // ---- Departure, after the stages of the program's longest pass. Two words never leave at once:
   // a program with fewer stages than the previous one starts late enough.
@@ -849,9 +859,10 @@ module kiln_vector_unit #(
     issued.target,
     kiln_vector_pkg::SLOT_BITS'(command.slot)
   };
-  kiln_fifo #(
+  kiln_deep_fifo #(
       .WIDTH(kiln_vector_pkg::DEPARTURE_BITS),
-      .DEPTH(WORDS_IN_LANES)
+      .DEPTH(WORDS_IN_LANES),
+      .STYLE(1)
   ) departures (
       .clock,
       .reset,
@@ -1079,9 +1090,10 @@ module kiln_vector_unit #(
     logic unused_marks_ready, unused_marks_valid;
     logic [$clog2(WORDS_IN_LANES+1)-1:0] unused_marks;
     logic [kiln_vector_pkg::MARK_BITS-1:0] exit_mark;
-    kiln_fifo #(
+    kiln_deep_fifo #(
         .WIDTH(kiln_vector_pkg::MARK_BITS),
-        .DEPTH(WORDS_IN_LANES)
+        .DEPTH(WORDS_IN_LANES),
+        .STYLE(1)
     ) marks_in_lanes (
         .clock,
         .reset,

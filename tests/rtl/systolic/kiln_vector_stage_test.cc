@@ -100,7 +100,8 @@ void GetNumbers(const Signal& signal, float* values, size_t count, int bits) {
   }
 }
 
-// `bits`: kiln_format_pkg::number_bits of the format; `cycles`: LATENCY + EXTRA of the model.
+// `bits`: kiln_format_pkg::number_bits of the format; `cycles`: LATENCY + EXTRA of the model, and
+// one of the register in front of it.
 template <typename Model>
 void FollowsApplyStage(const char* vector_format, int bits, size_t cycles) {
   systolic::Config config;
@@ -119,6 +120,8 @@ void FollowsApplyStage(const char* vector_format, int bits, size_t cycles) {
   std::vector<Stage> programs(kSlots * kPasses);
   std::deque<std::pair<Word, Word>> expected;  // what went in, and what must come out, oldest first
   int compared = 0;
+  bool announced = false;     // a word for the outputs in the cycle before
+  uint32_t next_program = 0;  // its slot and pass
   for (int cycle = 0; cycle < 60000; ++cycle) {
     if (cycle % 200 < kSlots * kPasses) {  // new configurations, while nothing is under way
       const int entry = cycle % 200;
@@ -167,6 +170,12 @@ void FollowsApplyStage(const char* vector_format, int bits, size_t cycles) {
     stage->in_valid = offers;
     stage->advance = cycle % 200 >= 180 || random.Below(4) != 0;
     stage.Settle();
+    ASSERT_EQ(stage->out_valid, announced);
+    if (announced) ASSERT_EQ(stage->out_tag >> 23, next_program);
+    if (stage->advance) {
+      announced = stage->out_next_valid;
+      next_program = stage->out_next_program;
+    }
     if (stage->out_valid && stage->advance) {
       ASSERT_FALSE(expected.empty());
       const auto& [in, out] = expected.front();
@@ -205,16 +214,16 @@ void FollowsApplyStage(const char* vector_format, int bits, size_t cycles) {
   EXPECT_GT(compared, 20000);
 }
 
-TEST(VectorStage, FollowsApplyStage) { FollowsApplyStage<Vvector_stage>("fp32", 32, 3); }
-TEST(VectorStage, FollowsApplyStageInBf16) { FollowsApplyStage<Vvector_stage_bf16>("bf16", 16, 3); }
+TEST(VectorStage, FollowsApplyStage) { FollowsApplyStage<Vvector_stage>("fp32", 32, 4); }
+TEST(VectorStage, FollowsApplyStageInBf16) { FollowsApplyStage<Vvector_stage_bf16>("bf16", 16, 4); }
 TEST(VectorStage, FollowsApplyStageInShortFloats) {
-  FollowsApplyStage<Vvector_stage_short>("bf16.flush", 16, 6);
-  FollowsApplyStage<Vvector_stage_fp16>("fp16", 19, 5);
-  FollowsApplyStage<Vvector_stage_fp16_1>("fp16", 19, 5);
+  FollowsApplyStage<Vvector_stage_short>("bf16.flush", 16, 7);
+  FollowsApplyStage<Vvector_stage_fp16>("fp16", 19, 6);
+  FollowsApplyStage<Vvector_stage_fp16_1>("fp16", 19, 6);
 }
 // As Yosys reads it.
 TEST(VectorStage, FollowsApplyStageAsNetlist) {
-  FollowsApplyStage<Vvector_stage_short_netlist>("bf16.flush", 16, 6);
+  FollowsApplyStage<Vvector_stage_short_netlist>("bf16.flush", 16, 7);
 }
 
 }  // namespace

@@ -79,6 +79,9 @@ module vector_words_bench #(
     output logic [1:0] fine_out_scale_count,
     output logic [ADDRESS_BITS-1:0] fine_out_scale_target
 );
+  localparam int unsigned PROGRAM = kiln_vector_pkg::PROGRAM_BITS;
+  logic [3:0] unused_nexts;
+  logic [4*PROGRAM-1:0] unused_programs;
   kiln_vector_registers #(
       .LANES(2),
       .LATENCY(3),
@@ -93,6 +96,8 @@ module vector_words_bench #(
       .in_saved,
       .in_operands,
       .moves(unused_moves),
+      .next_valid(unused_nexts[0]),
+      .next_program(unused_programs[0+:PROGRAM]),
       .out_valid,
       .out_tag,
       .out_value,
@@ -101,7 +106,7 @@ module vector_words_bench #(
   );
   logic [2:0] unused_moves;
   logic unused_delayed;
-  wire unused_bench = &{1'b0, unused_moves, unused_delayed};
+  wire unused_bench = &{1'b0, unused_moves, unused_delayed, unused_nexts, unused_programs};
 
   kiln_vector_source #(
       .LANES(2),
@@ -122,6 +127,8 @@ module vector_words_bench #(
       .factor,
       .row_word,
       .constant,
+      .next_valid(unused_nexts[1]),
+      .next_program(unused_programs[1*PROGRAM+:PROGRAM]),
       .out_valid(front_valid),
       .out_tag(front_tag),
       .out_value(front_value),
@@ -156,6 +163,8 @@ module vector_words_bench #(
       .factor(factor[31:16]),
       .row_word({row_word[63:48], row_word[31:16]}),
       .constant(constant[31:16]),
+      .next_valid(unused_nexts[2]),
+      .next_program(unused_programs[2*PROGRAM+:PROGRAM]),
       .out_valid(narrow_valid),
       .out_tag(unused_tag),
       .out_value(narrow_value),
@@ -207,6 +216,8 @@ module vector_words_bench #(
       .averages(late_averages),
       .factor(late_factor),
       .constant(late_constant),
+      .next_valid(unused_nexts[3]),
+      .next_program(unused_programs[3*PROGRAM+:PROGRAM]),
       .out_valid(short_valid),
       .out_tag(short_tag),
       .out_value(short_value),
