@@ -334,7 +334,7 @@ module kiln_command_processor #(
   end
 
   kiln_systolic_pkg::header_t header;
-  kiln_systolic_pkg::tiling_t tiling, vector_tiling;
+  kiln_systolic_pkg::tiling_t tiling;
   kiln_systolic_pkg::reduction_t reduction;
   kiln_systolic_pkg::region_t region;
   kiln_systolic_pkg::input_t image;
@@ -352,6 +352,7 @@ module kiln_command_processor #(
   logic [1:0] stage_pass;
   logic [3:0] stage_number;
   logic stage_scalar;
+  logic matrix, depthwise, is_end;  // the instruction's kind
   kiln_instruction_decoder #(
       .ARRAY_ROWS(ARRAY_ROWS),
       .ARRAY_COLUMNS(ARRAY_COLUMNS),
@@ -381,6 +382,9 @@ module kiln_command_processor #(
       .error(decode_error),
       .error_code(decode_code),
       .place(decode_word),
+      .matrix,
+      .depthwise,
+      .is_end,
       .header,
       .tiling,
       .reduction,
@@ -414,14 +418,10 @@ module kiln_command_processor #(
   assign stage_write = {slot, stage_pass, stage_scalar, stage_number, stage};
 
   // ---- Dispatch.
-  logic matrix, depthwise, convolution, is_end;
+  logic convolution;
   logic [QUEUES-1:0] uses, room;
   logic [INDEX_BITS-1:0] first_block;
-  assign matrix = header.opcode == kiln_systolic_pkg::OPCODE_MATRIX;
-  assign depthwise = header.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE;
   assign convolution = matrix || depthwise;
-  assign is_end = header.opcode == kiln_systolic_pkg::OPCODE_END;
-  assign vector_tiling = convolution ? tiling : '0;
   assign push = running && complete && !is_end && (room | ~uses) == '1;
   assign end_taken = running && complete && is_end;
   always_ff @(posedge clock) begin
@@ -436,133 +436,66 @@ module kiln_command_processor #(
     end
   end
 
-  logic [QUEUES-1:0] unused_scales;
-  assign uses[0] = convolution;
-  kiln_command_queue #(
+  assign uses = {1'b1, convolution, depthwise, matrix, matrix, convolution, convolution};
+  kiln_command_queues #(
       .DEPTH(COMMAND_QUEUE_DEPTH),
-      .COMMAND_BITS($bits(input_fetch_command)),
-      .SCALES_BITS($bits(input_fetch_scales)),
-      .SCALES(BLOCKS)
-  ) input_fetch_queue (
+      .BLOCKS(BLOCKS)
+  ) queues (
       .clock,
-      .reset(unit_resets[0]),
-      .push(push && uses[0]),
-      .room(room[0]),
-      .push_command({number, header, tiling, reduction, region, image}),
-      .push_scales({input_scales}),
-      .command_valid(input_fetch_command_valid),
-      .command_ready(input_fetch_command_ready),
-      .command(input_fetch_command),
-      .scales(input_fetch_scales)
-  );
-  assign uses[1] = convolution;
-  kiln_command_queue #(
-      .DEPTH(COMMAND_QUEUE_DEPTH),
-      .COMMAND_BITS($bits(weight_fetch_command)),
-      .SCALES_BITS($bits(weight_fetch_scales)),
-      .SCALES(BLOCKS)
-  ) weight_fetch_queue (
-      .clock,
-      .reset(unit_resets[1]),
-      .push(push && uses[1]),
-      .room(room[1]),
-      .push_command({number, header, tiling, reduction, weights}),
-      .push_scales({weight_scales}),
-      .command_valid(weight_fetch_command_valid),
-      .command_ready(weight_fetch_command_ready),
-      .command(weight_fetch_command),
-      .scales(weight_fetch_scales)
-  );
-  assign uses[2] = matrix;
-  kiln_command_queue #(
-      .DEPTH(COMMAND_QUEUE_DEPTH),
-      .COMMAND_BITS($bits(weight_load_command)),
-      .SCALES_BITS(1),
-      .SCALES(1'b0)
-  ) weight_load_queue (
-      .clock,
-      .reset(unit_resets[2]),
-      .push(push && uses[2]),
-      .room(room[2]),
-      .push_command({number, header, tiling, reduction}),
-      .push_scales(1'b0),
-      .command_valid(weight_load_command_valid),
-      .command_ready(weight_load_command_ready),
-      .command(weight_load_command),
-      .scales(unused_scales[2])
-  );
-  assign uses[3] = matrix;
-  kiln_command_queue #(
-      .DEPTH(COMMAND_QUEUE_DEPTH),
-      .COMMAND_BITS($bits(array_command)),
-      .SCALES_BITS(1),
-      .SCALES(1'b0)
-  ) array_queue (
-      .clock,
-      .reset(unit_resets[3]),
-      .push(push && uses[3]),
-      .room(room[3]),
-      .push_command({number, first_block, header, tiling, reduction, region}),
-      .push_scales(1'b0),
-      .command_valid(array_command_valid),
-      .command_ready(array_command_ready),
-      .command(array_command),
-      .scales(unused_scales[3])
-  );
-  assign uses[4] = depthwise;
-  kiln_command_queue #(
-      .DEPTH(COMMAND_QUEUE_DEPTH),
-      .COMMAND_BITS($bits(depthwise_command)),
-      .SCALES_BITS(1),
-      .SCALES(1'b0)
-  ) depthwise_queue (
-      .clock,
-      .reset(unit_resets[4]),
-      .push(push && uses[4]),
-      .room(room[4]),
-      .push_command({number, first_block, header, tiling, reduction, region}),
-      .push_scales(1'b0),
-      .command_valid(depthwise_command_valid),
-      .command_ready(depthwise_command_ready),
-      .command(depthwise_command),
-      .scales(unused_scales[4])
-  );
-  assign uses[5] = convolution;
-  kiln_command_queue #(
-      .DEPTH(COMMAND_QUEUE_DEPTH),
-      .COMMAND_BITS($bits(parameter_fetch_command)),
-      .SCALES_BITS(1),
-      .SCALES(1'b0)
-  ) parameter_fetch_queue (
-      .clock,
-      .reset(unit_resets[5]),
-      .push(push && uses[5]),
-      .room(room[5]),
-      .push_command({number, header, tiling, parameters}),
-      .push_scales(1'b0),
-      .command_valid(parameter_fetch_command_valid),
-      .command_ready(parameter_fetch_command_ready),
-      .command(parameter_fetch_command),
-      .scales(unused_scales[5])
-  );
-  assign uses[6] = 1'b1;
-  kiln_command_queue #(
-      .DEPTH(COMMAND_QUEUE_DEPTH),
-      .COMMAND_BITS($bits(vector_command)),
-      .SCALES_BITS($bits(vector_scales)),
-      .SCALES(BLOCKS)
-  ) vector_queue (
-      .clock,
-      .reset(unit_resets[6]),
-      .push(push && uses[6]),
-      .room(room[6]),
-      .push_command({number, slot, header, vector_tiling, loops, window, operand0, operand1,
-          operand2, target, pass0, pass1, pass2, pass3}),
-      .push_scales({operand0_scales, operand1_scales, operand2_scales, target_scales}),
-      .command_valid(vector_command_valid),
-      .command_ready(vector_command_ready),
-      .command(vector_command),
-      .scales(vector_scales)
+      .resets(unit_resets),
+      .pushes(uses & {QUEUES{push}}),
+      .rooms(room),
+      .number,
+      .first_block,
+      .slot,
+      .convolution,
+      .header,
+      .tiling,
+      .reduction,
+      .region,
+      .image,
+      .input_scales,
+      .weights,
+      .weight_scales,
+      .parameters,
+      .loops,
+      .window,
+      .operand0,
+      .operand1,
+      .operand2,
+      .target,
+      .operand0_scales,
+      .operand1_scales,
+      .operand2_scales,
+      .target_scales,
+      .pass0,
+      .pass1,
+      .pass2,
+      .pass3,
+      .input_fetch_command_valid,
+      .input_fetch_command_ready,
+      .input_fetch_command,
+      .input_fetch_scales,
+      .weight_fetch_command_valid,
+      .weight_fetch_command_ready,
+      .weight_fetch_command,
+      .weight_fetch_scales,
+      .weight_load_command_valid,
+      .weight_load_command_ready,
+      .weight_load_command,
+      .array_command_valid,
+      .array_command_ready,
+      .array_command,
+      .depthwise_command_valid,
+      .depthwise_command_ready,
+      .depthwise_command,
+      .parameter_fetch_command_valid,
+      .parameter_fetch_command_ready,
+      .parameter_fetch_command,
+      .vector_command_valid,
+      .vector_command_ready,
+      .vector_command,
+      .vector_scales
   );
 
   // ---- Counters.

@@ -9,6 +9,8 @@
 //   error       High from the cycle after a wrong word, with its error code; no further word is
 //               taken until `clear`.
 //   place       Number of the last word taken, in its instruction.
+//   matrix, depthwise, is_end   The instruction's kind, from its header on; registers of their own,
+//               because dispatch depends on them.
 //   clear       Pulse: the decoder waits for the first word of a program.
 //
 // Sections that an instruction does not have keep their old content, except the streams, window and
@@ -51,6 +53,9 @@ module kiln_instruction_decoder #(
     output logic                                    error,
     output kiln_control_pkg::error_t                error_code,
     output logic [                            15:0] place,
+    output logic                                    matrix,
+    output logic                                    depthwise,
+    output logic                                    is_end,
     // Sections
     output kiln_systolic_pkg::header_t              header,
     output kiln_systolic_pkg::tiling_t              tiling,
@@ -287,10 +292,6 @@ module kiln_instruction_decoder #(
   endfunction
   localparam int unsigned MOST = 32'h00ff_ffff;  // of any count
 
-  logic matrix, depthwise;
-  assign matrix = header.opcode == kiln_systolic_pkg::OPCODE_MATRIX;
-  assign depthwise = header.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE;
-
   // The class of a stage's operation, and the stages that have the hardware for it.
   localparam logic [15:0] stage_functions =
       16'(VECTOR_FUNCTION_STAGES), stage_dividers = 16'(VECTOR_DIVIDE_STAGES);
@@ -486,7 +487,12 @@ module kiln_instruction_decoder #(
   always_ff @(posedge clock) begin
     if (taken) begin
       case (tag)
-        kiln_systolic_pkg::TAG_HEADER: header <= payload;
+        kiln_systolic_pkg::TAG_HEADER: begin
+          header    <= payload;
+          matrix    <= header_view.opcode == kiln_systolic_pkg::OPCODE_MATRIX;
+          depthwise <= header_view.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE;
+          is_end    <= header_view.opcode == kiln_systolic_pkg::OPCODE_END;
+        end
         kiln_systolic_pkg::TAG_PARAMETERS: parameters <= payload;
         kiln_systolic_pkg::TAG_PASS: begin
           pass          <= index[1:0];

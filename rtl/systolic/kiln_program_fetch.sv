@@ -105,9 +105,10 @@ module kiln_program_fetch #(
   assign word_valid = running && (waiting_valid || fetched_valid);
   assign word = waiting_valid ? waiting : fetched;
   assign taken = word_valid && word_ready;
-  kiln_fifo #(
+  kiln_deep_fifo #(
       .WIDTH(WORD_BITS),
-      .DEPTH(PREFETCH_WORDS)
+      .DEPTH(PREFETCH_WORDS),
+      .STYLE(1)
   ) queue (
       .clock,
       .reset(reset || !running),

@@ -403,11 +403,29 @@ Program RandomProgram(Random& random, size_t length) {
   return program;
 }
 
+// A queue stores some of its commands' members. Notes which bits of a unit's commands were seen as
+// they are expected (while not 0), and which were 0 in place of 1.
+struct StoredBits {
+  std::vector<uint8_t> stored, left_out;
+
+  void Compare(const std::vector<uint8_t>& command, const std::vector<uint8_t>& expected) {
+    ASSERT_EQ(command.size(), expected.size());
+    stored.resize(command.size());
+    left_out.resize(command.size());
+    for (size_t i = 0; i < command.size(); ++i) {
+      EXPECT_EQ(command[i] & ~expected[i], 0) << "byte " << i;
+      stored[i] |= command[i];
+      left_out[i] |= static_cast<uint8_t>(expected[i] & ~command[i]);
+    }
+  }
+};
+
 // What every unit was given, stages included, is what the program says.
 template <typename Model>
 void ExpectCommands(const Machine<Model>& machine, const Program& program) {
   uint64_t block = 0;
   std::array<size_t, kUnits> next{};
+  std::array<StoredBits, kUnits> bits;
   std::vector<std::vector<uint8_t>> stages;
   for (size_t k = 0; k < program.instructions.size(); ++k) {
     const Opcode opcode = program.instructions[k].opcode;
@@ -417,8 +435,9 @@ void ExpectCommands(const Machine<Model>& machine, const Program& program) {
       if (!Uses(opcode, u)) continue;
       const size_t at = next[static_cast<size_t>(u)]++;
       ASSERT_LT(at, machine.seen(u).size()) << "unit " << u;
-      EXPECT_EQ(machine.seen(u)[at].command, CommandOf(u, words, k, block, slot))
-          << "unit " << u << " instruction " << k;
+      SCOPED_TRACE("unit " + std::to_string(u) + " instruction " + std::to_string(k));
+      bits[static_cast<size_t>(u)].Compare(machine.seen(u)[at].command,
+                                           CommandOf(u, words, k, block, slot));
     }
     for (size_t at = 0; at < words.size(); at += kWordBytes) {
       if (words[at + 15] != 14) continue;
@@ -435,6 +454,11 @@ void ExpectCommands(const Machine<Model>& machine, const Program& program) {
     for (size_t at = 0; at < words.size(); at += kWordBytes) {
       if (words[at + 15] == 1 && words[at + 14] == 2)
         block += words[at + 1] | uint64_t{words[at + 2]} << 8;
+    }
+  }
+  for (const StoredBits& unit : bits) {
+    for (size_t i = 0; i < unit.stored.size(); ++i) {
+      EXPECT_EQ(unit.stored[i] & unit.left_out[i], 0) << "byte " << i << " is stored at times";
     }
   }
   for (int u = 0; u < kUnits; ++u)

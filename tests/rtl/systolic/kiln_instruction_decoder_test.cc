@@ -500,6 +500,9 @@ void SeesWhatTheInstructionSays(int rounds) {
         << int{decoder.bench().error_code} << " at word " << decoder.bench().place;
     ASSERT_TRUE(decoder.bench().complete);
     EXPECT_EQ(seen, stages.size());
+    EXPECT_EQ(decoder.bench().matrix, opcode == Opcode::kMatrix);
+    EXPECT_EQ(decoder.bench().depthwise, opcode == Opcode::kDepthwise);
+    EXPECT_EQ(decoder.bench().is_end, opcode == Opcode::kEnd);
 
     const MemberList expected(instruction, config, words);
     ASSERT_EQ(expected.members().size(), 285u);
