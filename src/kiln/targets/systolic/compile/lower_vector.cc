@@ -649,10 +649,22 @@ StatusOr<Kernel> Lowering::EmitLayerNorm(const Group& group) {
   }
   const float inverse_length = 1.0f / static_cast<float>(length);
   const float epsilon = node.attributes().Float("epsilon", 1e-5f);
-  KILN_ASSIGN_OR_RETURN(const std::vector<Stage> inverse_root,
-                        PlacedStages({WithImmediate(StageOp::kMultiply, inverse_length),
-                                      WithImmediate(StageOp::kAdd, epsilon),
-                                      {.op = StageOp::kReciprocalSquareRoot}}));
+  // Product and sum are one stage where functions come early. In short floats each is rounded then,
+  // too.
+  const Stage root{.op = StageOp::kReciprocalSquareRoot};
+  const auto apart =
+      PlaceStages(std::vector<Stage>{WithImmediate(StageOp::kMultiply, inverse_length),
+                                     WithImmediate(StageOp::kAdd, epsilon), root},
+                  config_);
+  std::vector<Stage> inverse_root = apart.value_or(std::vector<Stage>());
+  if (!apart.has_value()) {
+    KILN_ASSIGN_OR_RETURN(inverse_root, PlacedStages({{.op = StageOp::kFma,
+                                                       .a = Argument::kImmediate,
+                                                       .b = Argument::kImmediate,
+                                                       .immediate_a = inverse_length,
+                                                       .immediate_b = epsilon},
+                                                      root}));
+  }
   Pass mean;
   mean.source = Source::kOperand0;
   mean.reduce = Reduce::kSum;

@@ -34,16 +34,25 @@ class ShortRows {
   }
 
  private:
-  // Computes exp(x - max(x0, x1)) for both elements, then e * (1 / (e0 + e1)): one pass each.
+  // Computes exp(x - max(x0, x1)) for both elements, then e * (1 / (e0 + e1)): one pass each. Where
+  // a function comes too early for it, the power takes two.
   void SoftmaxOfPairs(const std::vector<Stage>& after) {
     const View powers = Planes("exponentials", 2);
     const View x0 = Columns(input_, 0, 1), x1 = Columns(input_, 1, 1);
+    const auto difference = [](int j) -> std::vector<Stage> {
+      return {With(StageOp::kMax, Argument::kOperand1),
+              With(StageOp::kReverseSubtract, j == 0 ? Argument::kOperand0 : Argument::kOperand1)};
+    };
+    std::vector<Stage> power = difference(0);
+    power.push_back(Exponential());
+    const bool at_once = PlaceStages(power, config_).has_value();
+    const View differences = at_once ? powers : Planes("differences", 2);
     for (int j = 0; j < 2; ++j) {
-      Add(Columns(powers, j, 1), {x0, x1},
-          {With(StageOp::kMax, Argument::kOperand1),
-           With(StageOp::kReverseSubtract, j == 0 ? Argument::kOperand0 : Argument::kOperand1),
-           Exponential()});
+      power = difference(j);
+      if (at_once) power.push_back(Exponential());
+      Add(Columns(differences, j, 1), {x0, x1}, power);
     }
+    if (!at_once) Add(powers, {differences}, {Exponential()});
     for (int j = 0; j < 2; ++j) {
       std::vector<Stage> stages = {With(StageOp::kAdd, Argument::kOperand1),
                                    {.op = StageOp::kReciprocal},
