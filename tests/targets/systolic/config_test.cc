@@ -104,22 +104,22 @@ TEST(SystolicConfig, PrintedTextReadsBack) {
   EXPECT_TRUE(again->quire);
 }
 
-// The pipelined vector unit: few stages, functions in the middle ones, a divider in the last.
-TEST(SystolicConfig, TheVectorUnitIsAShortFloatOfFourStagesByDefault) {
+// The pipelined vector unit: few stages, functions and a divider in the middle one.
+TEST(SystolicConfig, TheVectorUnitIsAShortFloatOfThreeStagesByDefault) {
   const auto config = ParseConfig(kSmall, "small.yaml");
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->vector_format.name, "bf16.flush");
-  EXPECT_EQ(config->vector_stages, 4);
+  EXPECT_EQ(config->vector_stages, 3);
   EXPECT_EQ(config->vector_stage_latency, 3);
-  EXPECT_EQ(config->vector_function_stages, 0b0110u);
-  EXPECT_EQ(config->vector_divide_stages, 0b1000u);
+  EXPECT_EQ(config->vector_function_stages, 0b10u);
+  EXPECT_EQ(config->vector_divide_stages, 0b10u);
   EXPECT_EQ(config->vector_function_latency, 3);  // six cycles for a function
   EXPECT_EQ(config->vector_convert_latency, 3);
 
-  const auto few = ParseConfig(std::string(kSmall) + "vector_stages: 3\n", "few.yaml");
+  const auto few = ParseConfig(std::string(kSmall) + "vector_stages: 2\n", "few.yaml");
   ASSERT_TRUE(few.ok()) << few.status();
-  EXPECT_EQ(few->present_stages(few->vector_function_stages), 0b111u);
-  EXPECT_EQ(few->present_stages(few->vector_divide_stages), 0b111u);
+  EXPECT_EQ(few->present_stages(few->vector_function_stages), 0b11u);
+  EXPECT_EQ(few->present_stages(few->vector_divide_stages), 0b11u);
 
   const auto wide = ParseConfig(std::string(kSmall) + "vector_format: fp32\n", "wide.yaml");
   ASSERT_TRUE(wide.ok()) << wide.status();

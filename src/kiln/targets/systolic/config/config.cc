@@ -195,9 +195,9 @@ void SetDefaultArrayLatencies(Config* config) {
 }
 
 void SetDefaultStages(Config* config) {
-  const bool few = config->vector_stages < 4;
-  config->vector_function_stages = few ? kEveryStage : 0b0110;
-  config->vector_divide_stages = few ? kEveryStage : 0b1000;
+  const bool few = config->vector_stages < 3;
+  config->vector_function_stages = few ? kEveryStage : 0b10;
+  config->vector_divide_stages = few ? kEveryStage : 0b10;
 }
 
 int LeastFunctionLatency(const Config& config) {

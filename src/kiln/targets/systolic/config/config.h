@@ -118,7 +118,7 @@ struct Config {
 
   // Vector unit: array_columns lanes; at best one vector word per cycle.
   int vector_stages =
-      4;  // programmable stages in sequence; each adds vector_stage_latency cycles to the depth
+      3;  // programmable stages in sequence; each adds vector_stage_latency cycles to the depth
   int vector_stage_latency = 3;  // cycles
   // Further cycles: of a stage with functions or a divider, and of the conversions at both ends.
   // In YAML, the defaults follow from vector_format and the stages (SetDefaultLatencies).
@@ -128,8 +128,8 @@ struct Config {
   // divider, for the lanes and for the scalars that rows are reduced to: bit i for stage i. In
   // YAML, a list of stage numbers from 0; the default follows from vector_stages
   // (SetDefaultStages).
-  uint32_t vector_function_stages = 0b0110;
-  uint32_t vector_divide_stages = 0b1000;
+  uint32_t vector_function_stages = 0b10;
+  uint32_t vector_divide_stages = 0b10;
   int vector_row_buffer_words =
       256;  // words of `lanes` numbers that keep rows on chip between vector passes
   int vector_rows_in_flight =
@@ -233,8 +233,8 @@ void SetDefaultSums(Config* config);
 // without scales, and 3 for others, or to weight_load_cycles() if that is less.
 void SetDefaultArrayLatencies(Config* config);
 
-// Sets vector_function_stages and vector_divide_stages to {1, 2} and {3}, or to all stages if there
-// are fewer than four.
+// Sets vector_function_stages and vector_divide_stages to {1}, or to all stages if there are fewer
+// than three.
 void SetDefaultStages(Config* config);
 
 // Returns the least vector_function_latency of a design point: in a short float format
