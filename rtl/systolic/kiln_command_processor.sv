@@ -431,7 +431,7 @@ module kiln_command_processor #(
       slot        <= '0;
     end else if (push) begin
       number <= number + 1'b1;
-      if (convolution) first_block <= first_block + tiling.visits;
+      first_block <= first_block + tiling.visits;  // 0 without a tiling
       slot <= slot == SLOT_BITS'(SLOTS - 1) ? '0 : slot + 1'b1;
     end
   end
@@ -448,7 +448,6 @@ module kiln_command_processor #(
       .number,
       .first_block,
       .slot,
-      .convolution,
       .header,
       .tiling,
       .reduction,

@@ -3,8 +3,6 @@
 //   pushes   bit i: the instruction enters queue i, which has room
 //   rooms    bit i: queue i has room; a function of registers only
 //   resets   one for each queue
-//   convolution  The instruction is a matrix or a depthwise instruction; a vector instruction has
-//                no tiling.
 //
 // A queue stores the members of a command that its unit reads, a third to four fifths of its bits;
 // the others are 0 in the commands that leave the queues.
@@ -23,7 +21,6 @@ module kiln_command_queues #(
     input  logic [INDEX_BITS-1:0] number,
     input  logic [INDEX_BITS-1:0] first_block,
     input  logic [SLOT_BITS-1:0] slot,
-    input  logic convolution,
     input  kiln_systolic_pkg::header_t header,
     input  kiln_systolic_pkg::tiling_t tiling,
     input  kiln_systolic_pkg::reduction_t reduction,
@@ -73,11 +70,9 @@ module kiln_command_queues #(
     output kiln_systolic_pkg::vector_command_t vector_command,
     output kiln_systolic_pkg::vector_scales_t vector_scales
 );
-  kiln_systolic_pkg::tiling_t vector_tiling;
-  assign vector_tiling = convolution ? tiling : '0;
   // members that no queue stores
   wire unused_members = &{1'b0, header, tiling, reduction, region, image, weights, parameters,
-      loops, window, operand0, operand1, operand2, target, vector_tiling};
+      loops, window, operand0, operand1, operand2, target};
 
   logic [QUEUES-1:0] unused_scales;
   logic [1294:0] input_fetch_members;
@@ -355,29 +350,28 @@ module kiln_command_queues #(
       .room(rooms[6]),
       .push_command({
         number, slot, header.opcode, header.wait_distance, header.window, header.operand_blocks,
-        header.output_blocks, header.passes, vector_tiling.batch, vector_tiling.tiles_y,
-        vector_tiling.tiles_x, vector_tiling.blocks, vector_tiling.order,
-        vector_tiling.parameters_by_batch, vector_tiling.tile_height, vector_tiling.tile_width,
-        vector_tiling.last_tile_height, vector_tiling.last_tile_width,
-        vector_tiling.columns_per_block, vector_tiling.last_block_columns,
-        vector_tiling.last_tile_columns, vector_tiling.tile_pixels, loops.outer0, loops.outer1,
-        loops.outer2, loops.outer3, loops.words, loops.last_lanes, loops.rows_in_flight,
-        loops.depth, window.window_y, window.window_x, window.stride_y, window.stride_x,
-        window.combine, window.average, window.divide_by_valid, window.dilation_y,
-        window.dilation_x, window.pad_top, window.pad_left, window.height, window.width,
-        window.factor, window.row_origin, window.column_origin, window.output_row_stride,
-        window.output_column_stride, window.tap_row_stride, window.tap_column_stride, operand0.base,
-        operand0.element_stride, operand0.element, operand0.access, operand0.outer_stride0,
-        operand0.outer_stride1, operand0.scale, operand0.outer_stride2, operand0.outer_stride3,
-        operand0.zero_point, operand0.word_stride, operand1.base, operand1.element_stride,
-        operand1.element, operand1.access, operand1.outer_stride0, operand1.outer_stride1,
-        operand1.scale, operand1.outer_stride2, operand1.outer_stride3, operand1.zero_point,
-        operand1.word_stride, operand2.base, operand2.element_stride, operand2.element,
-        operand2.access, operand2.outer_stride0, operand2.outer_stride1, operand2.scale,
-        operand2.outer_stride2, operand2.outer_stride3, operand2.zero_point, operand2.word_stride,
-        target.base, target.element_stride, target.element, target.access, target.outer_stride0,
-        target.outer_stride1, target.scale, target.outer_stride2, target.outer_stride3,
-        target.zero_point, target.word_stride, target.low, target.high, pass0, pass1, pass2, pass3
+        header.output_blocks, header.passes, tiling.batch, tiling.tiles_y, tiling.tiles_x,
+        tiling.blocks, tiling.order, tiling.parameters_by_batch, tiling.tile_height,
+        tiling.tile_width, tiling.last_tile_height, tiling.last_tile_width,
+        tiling.columns_per_block, tiling.last_block_columns, tiling.last_tile_columns,
+        tiling.tile_pixels, loops.outer0, loops.outer1, loops.outer2, loops.outer3, loops.words,
+        loops.last_lanes, loops.rows_in_flight, loops.depth, window.window_y, window.window_x,
+        window.stride_y, window.stride_x, window.combine, window.average, window.divide_by_valid,
+        window.dilation_y, window.dilation_x, window.pad_top, window.pad_left, window.height,
+        window.width, window.factor, window.row_origin, window.column_origin,
+        window.output_row_stride, window.output_column_stride, window.tap_row_stride,
+        window.tap_column_stride, operand0.base, operand0.element_stride, operand0.element,
+        operand0.access, operand0.outer_stride0, operand0.outer_stride1, operand0.scale,
+        operand0.outer_stride2, operand0.outer_stride3, operand0.zero_point, operand0.word_stride,
+        operand1.base, operand1.element_stride, operand1.element, operand1.access,
+        operand1.outer_stride0, operand1.outer_stride1, operand1.scale, operand1.outer_stride2,
+        operand1.outer_stride3, operand1.zero_point, operand1.word_stride, operand2.base,
+        operand2.element_stride, operand2.element, operand2.access, operand2.outer_stride0,
+        operand2.outer_stride1, operand2.scale, operand2.outer_stride2, operand2.outer_stride3,
+        operand2.zero_point, operand2.word_stride, target.base, target.element_stride,
+        target.element, target.access, target.outer_stride0, target.outer_stride1, target.scale,
+        target.outer_stride2, target.outer_stride3, target.zero_point, target.word_stride,
+        target.low, target.high, pass0, pass1, pass2, pass3
       }),
       .push_scales({operand0_scales, operand1_scales, operand2_scales, target_scales}),
       .command_valid(vector_command_valid),

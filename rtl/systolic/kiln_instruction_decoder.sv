@@ -13,8 +13,8 @@
 //               because dispatch depends on them.
 //   clear       Pulse: the decoder waits for the first word of a program.
 //
-// Sections that an instruction does not have keep their old content, except the streams, window and
-// passes of a vector program, which are 0.
+// Sections that an instruction does not have keep their old content, except the tiling and the
+// streams, window and passes of a vector program, which are 0.
 //
 // The decoder checks that every word is the expected one: its tag and index follow from the header
 // and the earlier words. It also checks all values that a unit could not handle: counts are not 0
@@ -508,7 +508,7 @@ module kiln_instruction_decoder #(
       .WORDS(kiln_systolic_pkg::TILING_WORDS)
   ) tiling_words (
       .clock,
-      .clear(1'b0),
+      .clear(clears),
       .write(taken && tag == kiln_systolic_pkg::TAG_TILING),
       .index(index[3:0]),
       .payload,

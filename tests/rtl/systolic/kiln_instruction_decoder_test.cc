@@ -119,6 +119,7 @@ class MemberList {
     const Tiling& t = in_.tiling;
     const systolic::Geometry& g = d_.geometry;
     Section("tiling");
+    zero_ = !present_;
     Add("batch", c_.batch);
     Add("tiles_y", g.tiles_y);
     Add("tiles_x", g.tiles_x);
@@ -137,6 +138,7 @@ class MemberList {
     Add("last_tile_columns", d_.last_tile_columns);
     Add("tile_pixels", d_.tile_pixels);
     Add("visits", d_.visits & 0xffff);
+    zero_ = false;
     Section("reduction");
     Add("groups_per_bank", t.groups_per_bank);
     Add("groups", g.groups);
