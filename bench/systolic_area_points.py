@@ -174,12 +174,14 @@ def vector_stages():
         parts = {"HAS_FUNCTIONS": functions, "HAS_DIVIDER": divider}
         memory = {"LANES": lanes, "SLOTS": slots, "ROWS": rows}
         points = [("kiln_vector_lane", "kiln_spline", parts | numbers),
-                  ("kiln_vector_stage", "kiln_vector_lane kiln_vector_registers", memory | numbers),
                   ("kiln_vector_registers", "", {"LANES": lanes, "LATENCY": latency} | numbers)]
         if functions:
             points.append(("kiln_spline", "", numbers))
         points = [point + (check != (point[0] == turned),) for point in points]
         yield "kiln_vector_stage", memory | {"LATENCY": latency} | parts | numbers, points, check
+        yield ("kiln_vector_stage", memory | {"HAS_FUNCTIONS": 0, "HAS_DIVIDER": 0} | numbers,
+               [("kiln_vector_stage", "kiln_vector_lane kiln_vector_registers", memory | numbers,
+                 check != (turned == "kiln_vector_stage"))], check)
     for lanes, latency in [(1, 1), (2, 4)]:
         registers = {"LANES": lanes, "LATENCY": latency}
         yield "kiln_vector_registers", registers, [("kiln_vector_registers", "", registers)], True
@@ -314,32 +316,44 @@ def vector_units():
 def whole_machine():
     """Yields the vector unit of a design point: four int8 columns, twelve stages, latency four.
 
-    One synthesis gives rows for all its modules but the operand buffer, whose words were registers
-    then. It takes longer than all others together.
+    One synthesis gives rows for the arithmetic of fp32. It takes longer than all others together.
     """
-    inner = ("kiln_vector_stage kiln_operand_buffer kiln_vector_source kiln_reduction "
-             "kiln_quantiser kiln_short_quantiser kiln_vector_issue kiln_vector_blocks")
     rows = [("kiln_vector_lane", "kiln_spline", {"HAS_FUNCTIONS": 1, "HAS_DIVIDER": 1}),
             ("kiln_spline", "", {}),
-            ("kiln_vector_stage", "kiln_vector_lane kiln_vector_registers",
-             {"LANES": 4, "SLOTS": 12}),
             ("kiln_vector_registers", "", {"LANES": 4, "LATENCY": 4}),
             ("kiln_vector_source", "kiln_vector_registers",
              {"LANES": 4, "ACCUMULATION_FORMAT": "int32"}),
             ("kiln_reduction", "kiln_vector_stage kiln_vector_registers",
-             {"LANES": 4, "SCALAR_STAGES": 12}),
-            ("kiln_vector_issue", "", {"WORDS": 32}),
-            ("kiln_vector_unit", inner, {"ARRAY_COLUMNS": 4, "VECTOR_STAGES": 12,
-                                         "VECTOR_STAGE_LATENCY": 4, "OPERAND_BUFFER_WORDS": 32,
-                                         "SLOTS": 12})]
+             {"LANES": 4, "SCALAR_STAGES": 12})]
     top = {"ARRAY_COLUMNS": 4, "VECTOR_STAGES": 12, "VECTOR_STAGE_LATENCY": 4,
            "OPERAND_BUFFER_WORDS": 32, "SLOTS": 12}
     yield "kiln_vector_unit", top, rows, False
-    scalar = {"LANES": 1, "LATENCY": 4, "SCALAR": 1, "SLOTS": 12}
+    scalar = {"LANES": 1, "LATENCY": 4, "SCALAR": 1, "SLOTS": 12, "HAS_FUNCTIONS": 0,
+              "HAS_DIVIDER": 0}
     yield ("kiln_vector_stage", scalar,
            [("kiln_vector_stage", "kiln_vector_lane kiln_vector_registers",
              {"LANES": 1, "SLOTS": 12}),
             ("kiln_vector_registers", "", {"LANES": 1, "LATENCY": 4})], False)
+
+
+def short_unit():
+    """Yields the vector unit of systolic-int8-8x8: eight lanes, three stages of short floats."""
+    inner = ("kiln_vector_stage kiln_operand_buffer kiln_vector_source kiln_reduction "
+             "kiln_quantiser kiln_short_quantiser kiln_vector_issue kiln_vector_blocks")
+    number = {"VECTOR_FORMAT": "bf16.flush"}
+    sizes = {"ARRAY_COLUMNS": 8, "VECTOR_STAGES": 3, "VECTOR_STAGE_LATENCY": 3,
+             "OPERAND_BUFFER_WORDS": 24, "SLOTS": 10} | number
+    top = {"VECTOR_FUNCTION_LATENCY": 3, "VECTOR_CONVERT_LATENCY": 3, "VECTOR_FUNCTION_STAGES": 2,
+           "VECTOR_DIVIDE_STAGES": 2}
+    yield ("kiln_vector_unit", sizes | top,
+           [("kiln_vector_stage", "kiln_vector_lane kiln_vector_registers",
+             {"LANES": 8, "SLOTS": 10} | number),
+            ("kiln_reduction", "kiln_vector_stage kiln_vector_registers",
+             {"LANES": 8, "SCALAR_STAGES": 3} | number, True),
+            ("kiln_vector_issue", "", {"WORDS": 24}), ("kiln_vector_unit", inner, sizes)], False)
+    stage = {"LANES": 4, "SLOTS": 4} | number
+    yield ("kiln_vector_stage", stage | {"HAS_FUNCTIONS": 0, "HAS_DIVIDER": 0},
+           [("kiln_vector_stage", "kiln_vector_lane kiln_vector_registers", stage)], True)
 
 
 def head():
@@ -364,7 +378,7 @@ def points():
         for module, without, parameters, check in group():
             by_module[module].append((module, parameters, [(module, without, parameters)], check))
     for group in (vector_stages, operand_buffers, lanes_around, short_lanes, short_conversions,
-                  vector_units, whole_machine):
+                  vector_units, whole_machine, short_unit):
         for point in group():
             by_module[point[0]].append(point)
     return [point for turn in itertools.zip_longest(*by_module.values()) for point in turn

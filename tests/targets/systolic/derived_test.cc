@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/targets/systolic/config/keys.h"
+#include "kiln/targets/systolic/cost/area_counts.h"
 #include "kiln/targets/systolic/emit/emit.h"
 #include "tests/targets/elaborated.h"
 
@@ -29,7 +30,8 @@ TEST_P(SystolicDerived, SizesAreTheRtls) {
   ASSERT_TRUE(config.ok()) << config.status();
   const Config& c = *config;
   hardware::Elaborated rtl;
-  rtl.Read(hardware::SystemVerilogOf(TopOf(c)), {"kiln_systolic", "kiln_scale_ports"});
+  const std::string top = hardware::SystemVerilogOf(TopOf(c));
+  rtl.Read(top, {"kiln_systolic", "kiln_scale_ports"});
   if (HasFatalFailure()) return;
   const auto of = [&](const char* instance, const char* parameter) {
     return rtl.Parameter("kiln_systolic", instance, parameter);
@@ -61,6 +63,26 @@ TEST_P(SystolicDerived, SizesAreTheRtls) {
   EXPECT_EQ(WeightScaleTagBits(c), of_scales("g_ports.weight_scale_channel", "TAG_BITS"));
   EXPECT_EQ(kOperandScaleTagBits, of_scales("g_ports.operand_scale_channel", "TAG_BITS"));
   EXPECT_EQ(OutstandingRequests(c), of_scales("g_ports.input_scale_channel", "OUTSTANDING"));
+}
+
+TEST_P(SystolicDerived, WordsInTheVectorUnitAreTheRtls) {
+  const auto config = ParseConfig(GetParam(), "design.yaml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const Config& c = *config;
+  hardware::Elaborated rtl;
+  rtl.Read(hardware::SystemVerilogOf(TopOf(c)),
+           {"kiln_systolic", "kiln_vector_unit", "kiln_vector_issue", "kiln_vector_stage"});
+  if (HasFatalFailure()) return;
+  EXPECT_EQ(WordsInLanes(c), rtl.Parameter("kiln_vector_unit", "departures", "DEPTH"));
+  EXPECT_EQ(kDepartureBits, rtl.Parameter("kiln_vector_unit", "departures", "WIDTH"));
+  EXPECT_EQ(kWordBits, rtl.Parameter("kiln_vector_issue", "storage", "WIDTH"));
+  EXPECT_EQ(c.operand_buffer_words + c.vector_convert_latency,
+            rtl.Parameter("kiln_vector_issue", "storage", "WORDS"));
+  EXPECT_EQ(kStageControlBits + 2 * static_cast<int>(NumberBits(c.vector_format)),
+            rtl.Parameter("kiln_vector_stage", "configurations", "WIDTH"));
+  EXPECT_EQ(ProgramSlots(c) * 4, rtl.Parameter("kiln_vector_stage", "configurations", "WORDS"));
+  if (c.block_size == 0) return;
+  EXPECT_EQ(kMarkBits, rtl.Parameter("kiln_vector_unit", "g_blocks.marks_in_lanes", "WIDTH"));
 }
 
 INSTANTIATE_TEST_SUITE_P(DesignPoints, SystolicDerived, testing::Values(kSmallPoint, kScaled),

@@ -328,7 +328,12 @@ TEST(SystolicAreaTerms, MemoriesOfEveryUnit) {
           {"accumulators", 2 * 16 * 4 * 32},
           {"depthwise unit", 3 * (2 * 128 * 4 * 8) + 3 * (2 * 11 * 4 * 8)},  // a copy a multiplier
           {"channel parameters", 3 * 16 * 4 * 32},
-          {"vector unit", 8 * 4 * 32 + 3 * 16 * 4 * 32},  // rows; words of three operands
+          // Rows; words of three operands; what is known of 16 waiting words, with lengths of 18,
+          // and of 57 words in the lanes; configurations of twelve stages and as many scalar ones,
+          // for twelve programs of four passes.
+          {"vector unit", 8 * 4 * 32 + 3 * 16 * 4 * 32 + 16 * 133 + 18 * 32 + 57 * 88 +
+                              2 * 12 * 12 * 4 * (16 + 2 * 32)},
+          {"command processor", (16 + 16) * 128},  // words of the program that are read ahead
       }));
   EXPECT_EQ(cost->on_chip_memory_bits, sum);
   EXPECT_EQ(cost->multipliers, 16 + 4 * 3);

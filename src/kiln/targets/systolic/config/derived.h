@@ -14,7 +14,11 @@ namespace kiln::systolic {
 // Constants of kiln_systolic_pkg.
 inline constexpr int kAddressBits = 40;    // ADDRESS_BITS
 inline constexpr int kScalePortBytes = 8;  // SCALE_PORT_BYTES: width of the ports for block scales
-// Constants of kiln_vector_pkg: tags of the vector unit's requests.
+// Constants of kiln_vector_pkg: the descriptions of a word before, in and behind the lanes, and the
+// tags of the vector unit's requests.
+inline constexpr int kWordBits = 133;           // WORD_T_BITS
+inline constexpr int kDepartureBits = 88;       // DEPARTURE_BITS
+inline constexpr int kMarkBits = 42;            // MARK_BITS
 inline constexpr int kOperandTagBits = 23;      // OPERAND_TAG_BITS
 inline constexpr int kOperandScaleTagBits = 9;  // SCALE_TAG_BITS
 
@@ -24,6 +28,13 @@ inline int64_t PrefetchWords(const Config& c) { return int64_t{c.memory_latency}
 inline int64_t OutstandingRequests(const Config& c) { return int64_t{c.memory_latency} + 4; }
 // Returns the vector programs whose stages the vector unit can hold until they finish: SLOTS.
 inline int64_t ProgramSlots(const Config& c) { return int64_t{c.command_queue_depth} + 8; }
+// The bits of a stage's configuration besides its two immediates, which have the bits of numbers.
+inline constexpr int kStageControlBits = 16;
+// Returns the words that the lanes can hold: WORDS_IN_LANES.
+inline int64_t WordsInLanes(const Config& c) {
+  return int64_t{c.vector_stages + 2} * c.vector_stage_latency +
+         int64_t{c.vector_stages} * c.vector_function_latency + c.vector_convert_latency + 1;
+}
 // Returns the set of present stages that have functions or have none, and a divider or none.
 inline uint32_t StagesWith(const Config& c, bool functions, bool divider) {
   return c.present_stages((functions ? c.vector_function_stages : ~c.vector_function_stages) &

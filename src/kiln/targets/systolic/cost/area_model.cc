@@ -291,15 +291,15 @@ Features RealDepthwise(const Parameters& p, const Fitted& fitted) {
           {"unit", 1}};
 }
 
-// The area is almost only bits of instructions: prefetched words, the sections of the instruction
-// that is being decoded, and the units' queues, which hold the sections that each unit reads.
+// The area is almost only bits of instructions: the sections of the instruction that is being
+// decoded, and the units' queues, which hold the members that each unit reads. Prefetched words are
+// in a memory.
 Features CommandProcessor(const Parameters& p, const Fitted&) {
-  constexpr double kWordBits = 128, kSectionBits = 5376, kQueuedBits = 10'006, kScaleBits = 4144;
+  constexpr double kSectionBits = 5376, kQueuedBits = 6191, kScaleBits = 4144;
   const double blocks = HasBlocks(p) * kScaleBits;
   const auto depth = static_cast<double>(p.Number("COMMAND_QUEUE_DEPTH", 4));
   return {{"processor", 1},
-          {"bits of instructions", static_cast<double>(p.Number("PREFETCH_WORDS", 32)) * kWordBits +
-                                       kSectionBits + blocks + depth * (kQueuedBits + blocks)},
+          {"bits of instructions", kSectionBits + blocks + depth * (kQueuedBits + blocks)},
           {"bits of a beat", 8 * static_cast<double>(p.Number("INSTRUCTION_BYTES_PER_CYCLE", 16))}};
 }
 

@@ -7,6 +7,7 @@
 
 #include "kiln/numerics/function_unit.h"
 #include "kiln/support/integer.h"
+#include "kiln/targets/systolic/config/derived.h"
 #include "kiln/targets/systolic/cost/area_counts.h"
 #include "kiln/targets/systolic/cost/area_model.h"
 
@@ -109,12 +110,9 @@ Features FunctionUnit(const Parameters& p, const Fitted&) {
   return {{"unit", 1}, {"fraction bits", Significand(p) - 1}};
 }
 
-// A stage's memory of programs, and the selection of a lane's arguments.
+// The selection of a lane's arguments; the configurations of a stage are in a memory.
 Features StageFeatures(const Parameters& p, const Fitted&) {
-  constexpr double kControlBits = 16;  // of a configuration, besides two immediates
-  const double configuration = kControlBits + 2 * Number(p);
-  return {{"configuration bits", Count(p, "SLOTS", 7) * kPasses * configuration},
-          {"bits of a configuration", configuration},
+  return {{"bits of a configuration", kStageControlBits + 2 * Number(p)},
           {"scalar bits", Count(p, "ROWS", 8) * kScalars * Number(p)},
           {"lane bits", Count(p, "LANES", 4) * Number(p)},
           {"stage", 1}};
@@ -242,15 +240,13 @@ Features Blocks(const Parameters& p, const Fitted&) {
 Features Unit(const Parameters& p, const Fitted&) {
   const double lanes = Count(p, "ARRAY_COLUMNS", 4), stages = Count(p, "VECTOR_STAGES", 12);
   const double latency = Count(p, "VECTOR_STAGE_LATENCY", 4);
-  constexpr double kLaneBits = 32, kDepartureBits = 82;
+  constexpr double kLaneBits = 32;
   return {{"unit", 1},
           {"lane bits", lanes * kLaneBits},
           {"lane registers", lanes * kLaneBits * (latency - 1)},
-          {"bits of words in the lanes", ((stages + 2) * latency + 1) * kDepartureBits},
           {"number bits of lanes and stages", lanes * stages * Number(p)},
           {"programs", Count(p, "SLOTS", 7)},
-          {"block scales", HasBlocks(p)},
-          {"words in the lanes with block scales", HasBlocks(p) * ((stages + 2) * latency + 1)}};
+          {"block scales", HasBlocks(p)}};
 }
 
 }  // namespace

@@ -77,6 +77,26 @@ Memories OperandMemories(const Config& c) {
                             static_cast<int64_t>(NumberBits(c.vector_format))};
 }
 
+// The configurations of a stage, for each pass of each program, and those of a scalar stage.
+Memories StageMemories(const Config& c) {
+  const auto number = static_cast<int64_t>(NumberBits(c.vector_format));
+  return {2 * int64_t{c.vector_stages},
+          ProgramSlots(c) * kMaxPasses * (kStageControlBits + 2 * number)};
+}
+// What is known of words before they enter the lanes, and while they are there.
+std::vector<Memories> WordMemories(const Config& c) {
+  const int64_t waiting = c.operand_buffer_words, in_lanes = WordsInLanes(c);
+  constexpr int64_t kLengthBits = 32, kBeatBits = 16;
+  std::vector<Memories> memories = {{1, (waiting + c.vector_convert_latency) * kWordBits},
+                                    {1, (waiting + 2) * kLengthBits},
+                                    {1, in_lanes * kDepartureBits}};
+  if (c.block_size > 0) {
+    memories.push_back({1, (waiting + 2) * kBeatBits});
+    memories.push_back({1, in_lanes * kMarkBits});
+  }
+  return memories;
+}
+
 ModuleParameters FormatsOf(const Config& c) {
   ModuleParameters p;
   p.Set("INPUT_FORMAT", c.input_format)
@@ -289,7 +309,9 @@ UnitParts Vector(const Config& c) {
       {"kiln_write_channel", output}};
   if (c.block_size > 0) modules.push_back({"kiln_vector_blocks", p});
   for (ModuleInstances& module : LaneModules(c)) modules.push_back(std::move(module));
-  return {"vector unit", modules, {RowMemory(c), OperandMemories(c)}};
+  std::vector<Memories> memories = WordMemories(c);
+  memories.insert(memories.end(), {RowMemory(c), OperandMemories(c), StageMemories(c)});
+  return {"vector unit", modules, memories};
 }
 
 UnitParts Head(const Config& c) {
@@ -297,7 +319,10 @@ UnitParts Head(const Config& c) {
   p.Set("INSTRUCTION_BYTES_PER_CYCLE", c.instruction_bytes_per_cycle)
       .Set("COMMAND_QUEUE_DEPTH", c.command_queue_depth);
   p.Set("PREFETCH_WORDS", PrefetchWords(c)).Set("BLOCK_SIZE", c.block_size);
-  return {"command processor", {{"kiln_command_processor", p}}, {}};
+  constexpr int64_t kProgramWordBits = 128;
+  return {"command processor",
+          {{"kiln_command_processor", p}},
+          {{1, PrefetchWords(c) * kProgramWordBits}}};
 }
 
 // Energies of single events at the node, in picojoules.
