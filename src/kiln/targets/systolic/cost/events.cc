@@ -319,7 +319,7 @@ Traffic TrafficOf(std::span<const Instruction> instructions, size_t kernels, con
   }
   if (config.block_size > 0) {
     // Beside each data port is one that moves a scale per cycle.
-    const auto add = [&](const char* name, int64_t Events::*part, bool writes) {
+    const auto add = [&](const char* name, int64_t Events::* part, bool writes) {
       const auto width = static_cast<double>(config.scale_format.bytes());
       rows.push_back(
           {{.name = name, .bytes_per_cycle = width, .writes = writes, .moves_scales = true},
@@ -337,7 +337,7 @@ Traffic TrafficOf(std::span<const Instruction> instructions, size_t kernels, con
     const Events events = CountEvents(std::span(&instruction, 1), config);
     std::vector<int64_t>& bytes = traffic.bytes[instruction.kernel];
     for (size_t p = 0; p < rows.size(); ++p) {
-      for (int64_t Events::*const part : rows[p].bytes) bytes[p] += events.*part;
+      for (int64_t Events::* const part : rows[p].bytes) bytes[p] += events.*part;
     }
   }
   return traffic;
