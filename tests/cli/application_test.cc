@@ -134,6 +134,12 @@ TEST(Application, ListsEverything) {
     EXPECT_THAT(formats, testing::ContainsRegex(row));
   }
   EXPECT_THAT(Call({"list", "recipes"}).out, HasSubstr("recipes/int8.yaml"));
+  // What a design point is for is the first clause of its file.
+  EXPECT_THAT(
+      Call({"list", "accelerators"}).out,
+      AllOf(HasSubstr("\nvta-pynq                        vta         256  VTA on the PYNQ board\n"),
+            HasSubstr("\nbinary-176                      binary     2376  The binary-weight "
+                      "hourglass accelerator\n")));
   const Outcome nothing = Call({"list", "nothing"});
   EXPECT_EQ(nothing.code, kExitUsage);
   // The line about the command says all that it lists.

@@ -19,6 +19,7 @@
 #include "kiln/quantise/recipe_keys.h"
 #include "kiln/report/text.h"
 #include "kiln/support/check.h"
+#include "kiln/support/file.h"
 #include "kiln/support/json_text.h"
 #include "kiln/support/resources.h"
 #include "kiln/targets/registry.h"
@@ -26,20 +27,40 @@
 namespace kiln::cli {
 namespace {
 
-// Lists name, family and peak of each design point; if a file cannot be read, the reason.
+// Returns the first clause of the comment that a file begins with; empty if there is none.
+std::string PurposeOf(const std::filesystem::path& path) {
+  constexpr int64_t kMostBytes = 1 << 20;
+  const auto text = ReadFile(path, kMostBytes);
+  if (!text.ok()) return "";
+  std::istringstream lines(*text);
+  std::string comment;
+  for (std::string line; std::getline(lines, line) && line.starts_with("# ");)
+    comment += line.substr(1);
+  for (const char* end : {". ", ": ", ", "}) comment = comment.substr(0, comment.find(end));
+  const size_t bracket = comment.rfind('(');
+  if (bracket != std::string::npos && comment.find(')', bracket) == std::string::npos)
+    comment.resize(bracket);
+  const size_t first = comment.find_first_not_of(' '), last = comment.find_last_not_of(" .");
+  return first == std::string::npos ? "" : comment.substr(first, last + 1 - first);
+}
+
+// Lists name, family, peak and purpose of each design point; if a file cannot be read, the reason.
 std::string Accelerators() {
+  constexpr size_t kPurposeColumns = 64;
   Table table;
-  table.Column("accelerator").Column("family").Right("MACs a cycle").Column("file");
+  table.Column("accelerator").Column("family").Right("MACs").Column("purpose");
   for (const std::filesystem::path& path : ListResources("accelerators")) {
     const auto accelerator = LoadAccelerator(path);
     if (accelerator.ok()) {
       table.Row({path.stem().string(), std::string((*accelerator)->family()),
-                 fmt::format("{:g}", (*accelerator)->PeakMacsPerCycle()), path.string()});
+                 fmt::format("{:g}", (*accelerator)->PeakMacsPerCycle()),
+                 Shorten(PurposeOf(path), kPurposeColumns)});
     } else {
       table.Row({path.stem().string(), "-", "-", MessageOf(accelerator.status())});
     }
   }
-  return table.ToString();
+  return table.ToString() +
+         "\nMACs: multiply-accumulates a cycle. Files: accelerators/*.yaml, which say more.\n";
 }
 
 // Lists the ready-made recipes with their files.
