@@ -19,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
+using testing::Not;
 
 // A product of 32 bits and a memory that keeps the last eight of them.
 constexpr char kDesign[] = R"(module products (
@@ -111,10 +112,11 @@ TEST_F(GateLevelSimulation, DoesWhatTheSourceDoesUnlessOneCellIsAnother) {
   EXPECT_EQ(Prints(*netlist), "agrees\n");
 
   SimulationSources faulty = *netlist;
-  std::string& text = faulty["netlist.v"];
-  const size_t cell = text.find("  XNOR2X1 _");
+  std::string& text = faulty["expressions.v"];
+  EXPECT_THAT(text, Not(HasSubstr("XOR2X1")));  // no cell is an instance
+  const size_t cell = text.find(" ^ ");
   ASSERT_NE(cell, std::string::npos);
-  text.replace(cell, 9, "  XOR2X1");
+  text.replace(cell, 3, " | ");
   EXPECT_EQ(Prints(faulty), "differs\n");
 }
 

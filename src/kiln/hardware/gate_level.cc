@@ -12,6 +12,7 @@
 #include "kiln/hardware/filled_folder.h"
 #include "kiln/hardware/netlist_models.h"
 #include "kiln/hardware/synthesis_flow.h"
+#include "kiln/hardware/synthesis_mapping.h"
 #include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
 #include "kiln/support/hash.h"
@@ -38,11 +39,23 @@ StatusOr<SimulationSources> NetlistSources(const SimulationSources& sources,
   options.models = true;
   options.jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   KILN_RETURN_IF_ERROR(Synthesise(read, options, work).status());
+  constexpr const char* kExpressions = "expressions.v";
+  KILN_RETURN_IF_ERROR(RunYosys({.work = fs::canonical(work, error),
+                                 .name = "expressions",
+                                 .script = ExpressionCommands(kCellLibrary, read.top, kExpressions),
+                                 .inputs = "",
+                                 .outputs = {kExpressions},
+                                 .design = read.top,
+                                 .sources = read.folder}));
 
   SimulationSources result;
   // Verilator 5.006 folds trees of exclusive ors wrongly: of a netlist of a 32-bit product it
-  // inverts the highest bit.
-  std::string list = "-fno-const-bit-op-tree\n";
+  // inverts the highest bit. Bits of a port of the top may depend on each other, which Verilator
+  // would take for a loop. Larger files are compiled sooner, because each reads the declarations of
+  // all nets; functions stay small.
+  std::string list =
+      "-fno-const-bit-op-tree\n-Wno-UNOPTFLAT\n--output-split 200000\n"
+      "--output-split-cfuncs 20000\n";
   std::string waivers = sources.contains(kWaivers) ? sources.at(kWaivers) : "`verilator_config\n";
   for (const auto& [file, text] : sources) {
     const bool is_design = fs::path(file).extension() == ".sv";
@@ -50,7 +63,7 @@ StatusOr<SimulationSources> NetlistSources(const SimulationSources& sources,
     result[file] = text;
     if (is_design) list += file + '\n';
   }
-  for (const char* file : {kCellModels, kMemoryModels, kNetlist}) {
+  for (const char* file : {kMemoryModels, kExpressions}) {
     KILN_ASSIGN_OR_RETURN(result[file], ReadFile(work / file, budgets::kNetlistBytes));
     list += fmt::format("{}\n", file);
     // No person wrote them, and Verilator's rules of style are not for them.

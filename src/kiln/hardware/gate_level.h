@@ -13,9 +13,9 @@
 namespace kiln::hardware {
 
 // Returns the sources of a simulation (rtl_project.h) with the netlist in place of the design's
-// modules: the cells have the functions of the Liberty file, and memories (kiln_ram_1w) remain
-// modules of rtl/ (netlist_models.h). The netlist has no assertions. Registers without a reset
-// begin with random contents, as those of the sources do.
+// modules: the cells are expressions with the functions of the Liberty file, and memories
+// (kiln_ram_1w) remain modules of rtl/ (netlist_models.h). The netlist has no assertions. Registers
+// without a reset begin with random contents, as those of the sources do.
 //
 // Takes seconds for a unit and minutes for a machine. Errors: those of Synthesise.
 StatusOr<SimulationSources> NetlistSources(const SimulationSources& sources,

@@ -25,6 +25,16 @@ std::string CellModelCommands(const std::string& liberty, const std::string& mod
   return fmt::format("read_liberty {}\nwrite_verilog -noattr {}\n", liberty, models);
 }
 
+std::string ExpressionCommands(const std::string& liberty, const std::string& top,
+                               const std::string& expressions) {
+  // Nets that were ports of a cell, such as _12_.A, are no names of the design.
+  return fmt::format(
+      "read_verilog {}\nsetattr -mod -set keep_hierarchy 1 *\nread_verilog -lib {}\n"
+      "read_liberty {}\nhierarchy -top {}\nflatten\nrename -hide w:_*_.*\nclean\n"
+      "splitnets -ports * {} %d\nclean\nwrite_verilog -noattr {}\n",
+      kNetlist, kMemoryModels, liberty, top, top, expressions);
+}
+
 std::string MemoryModel(const RtlilModule& memory, const std::string& name) {
   if (name == kMemoryModule) return "";
   std::string ports, connections, parameters;

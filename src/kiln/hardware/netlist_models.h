@@ -12,12 +12,20 @@
 
 namespace kiln::hardware {
 
-// The files of the netlist and of the models beside it.
-inline constexpr char kNetlist[] = "netlist.v", kCellModels[] = "cells.v",
-                      kMemoryModels[] = "memories.v";
+// The files of the netlist, of the cells' Liberty file, and of the models beside it.
+inline constexpr char kNetlist[] = "netlist.v", kCellLibrary[] = "cells.lib",
+                      kCellModels[] = "cells.v", kMemoryModels[] = "memories.v";
 
 // Returns Yosys commands that write a Verilog module for each cell of a Liberty file.
 std::string CellModelCommands(const std::string& liberty, const std::string& models);
+
+// Returns Yosys commands that read the netlist (kNetlist) of `top` and its memories (kMemoryModels)
+// and write it to the file `expressions` with each cell as the expressions of its functions, or as
+// a register, and with each bit as a net or port of its own, those of the top excepted. Modules
+// remain, and so do the names of nets. Verilator needs a multiple of the time and memory for
+// instances of cells, and takes the bits of a vector that depend on each other for a loop.
+std::string ExpressionCommands(const std::string& liberty, const std::string& top,
+                               const std::string& expressions);
 
 // Returns a Verilog module with the name that a memory has in the netlist (`name`, as in
 // RtlilDesign) and its ports: the module kMemoryModule of rtl/ with the parameters of `memory`.

@@ -109,7 +109,7 @@ class Run {
     KILN_ASSIGN_OR_RETURN(const std::string text,
                           ReadFile(options_.liberty, budgets::kLibertyBytes));
     KILN_ASSIGN_OR_RETURN(library_, ParseLiberty(text, options_.liberty.string()));
-    KILN_RETURN_IF_ERROR(WriteFile(work_ / "cells.lib", text));
+    KILN_RETURN_IF_ERROR(WriteFile(work_ / kCellLibrary, text));
     tools_ += fmt::format("# cells {:016x}\n", StableHash(text));
     inverter_ = library_.MiddleInverter();
     if (inverter_.empty()) {
@@ -279,7 +279,7 @@ class Run {
         return FpgaCommands({options_.fpga, kFpgaCells}, part.large, part.name == sources_.top);
       }
       const char* constraints = for_speed ? kSpeedConstraints : kConstraints;
-      return CellCommands({"cells.lib", constraints, period_ns(), for_speed}, part.large);
+      return CellCommands({kCellLibrary, constraints, period_ns(), for_speed}, part.large);
     };
     if (!for_cells()) mapping_.shared_commands = FpgaCommands({options_.fpga, kFpgaCells});
     mapping_.started = [this](const MappingPart& part, int64_t done, int64_t total) {
@@ -347,7 +347,7 @@ class Run {
   // Writes the models of the netlist's cells and memories.
   Status WriteModels() const {
     KILN_RETURN_IF_ERROR(
-        Yosys("cell_models", CellModelCommands("cells.lib", kCellModels), "", {kCellModels}));
+        Yosys("cell_models", CellModelCommands(kCellLibrary, kCellModels), "", {kCellModels}));
     std::string models;
     for (const auto& [memory, module] : memory_modules_) models += MemoryModel(module, memory);
     return WriteFile(Path(kMemoryModels), models);
@@ -414,7 +414,7 @@ class Run {
       }
       KILN_RETURN_IF_ERROR(WriteFile(work_ / setup.netlist, netlist));
     }
-    setup.liberty = "cells.lib";
+    setup.liberty = kCellLibrary;
     if (memory_access_ns_ > 0) setup.memories = kMemoryLibrary;
     setup.top = sources_.top;
     setup.clock = options_.clock;
