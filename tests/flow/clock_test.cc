@@ -21,9 +21,9 @@ const std::set<std::string> kNoClockModel = {"cgra-grid-4x4",    "dataflow-pynq"
                                              "dataflow-ultra96", "dataflow-zcu104"};
 // Design points that bench/machine_grid has yet to measure.
 const std::set<std::string> kNotSynthesised = {
-    "systolic-int8-16x16-fp32", "systolic-int8-16x16-wide-input", "systolic-int8-32x32",
-    "systolic-int8-32x8-zu7ev", "systolic-int8-8x8-one-bus",      "systolic-mxfp8_e4m3-16x16",
-    "systolic-nf4xbf16-16x16",
+    "systolic-int8-16x16-fp32",
+    "systolic-int8-16x16-wide-input",
+    "systolic-int8-32x32",
 };
 
 TEST(Clocks, OfShippedDesignPointsAreConfirmed) {
@@ -47,7 +47,7 @@ TEST(Clocks, OfShippedDesignPointsAreConfirmed) {
     EXPECT_GE(clock.mhz, (*machine)->ClockMhz());
     ++confirmed;
   }
-  EXPECT_GE(confirmed, 29);
+  EXPECT_GE(confirmed, 33);
 }
 
 // Returns the clock of a shipped design point with more keys.

@@ -49,7 +49,9 @@ std::string Accelerators() {
   constexpr size_t kPurposeColumns = 64;
   Table table;
   table.Column("accelerator").Column("family").Right("MACs").Column("purpose");
+  std::filesystem::path folder;
   for (const std::filesystem::path& path : ListResources("accelerators")) {
+    folder = path.parent_path();
     const auto accelerator = LoadAccelerator(path);
     if (accelerator.ok()) {
       table.Row({path.stem().string(), std::string((*accelerator)->family()),
@@ -60,7 +62,8 @@ std::string Accelerators() {
     }
   }
   return table.ToString() +
-         "\nMACs: multiply-accumulates a cycle. Files: accelerators/*.yaml, which say more.\n";
+         fmt::format("\nMACs: multiply-accumulates a cycle. Files, which say more: {}\n",
+                     (folder / "*.yaml").string());
 }
 
 // Lists the ready-made recipes with their files.

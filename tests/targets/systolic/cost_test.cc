@@ -152,7 +152,7 @@ TEST(CostModel, EveryDesignPointHasAnArea) {
 
 // The sum over all units of systolic-int8-8x8 beside its synthesis at the library's node:
 //   kiln synth FOLDER --clock-mhz 50 --no-timing --depth 2
-// Some modules of its vector unit are points of the fit, all other units are larger than points.
+// Some modules of its vector unit and its array are points of the fit.
 TEST(CostModel, UnitsSumToAWholeMachine) {
   const auto text = ReadFile("accelerators/systolic-int8-8x8.yaml");
   ASSERT_TRUE(text.ok()) << text.status();

@@ -81,7 +81,12 @@ TEST_P(SystolicDerived, WordsInTheVectorUnitAreTheRtls) {
   EXPECT_EQ(kStageControlBits + 2 * static_cast<int>(NumberBits(c.vector_format)),
             rtl.Parameter("kiln_vector_stage", "configurations", "WIDTH"));
   EXPECT_EQ(ProgramSlots(c) * 4, rtl.Parameter("kiln_vector_stage", "configurations", "WORDS"));
+  EXPECT_EQ(rtl.Parameter("kiln_vector_issue", "lengths", "WIDTH"), 32);
+  EXPECT_EQ(c.operand_buffer_words + 2, rtl.Parameter("kiln_vector_issue", "lengths", "DEPTH"));
   if (c.block_size == 0) return;
+  EXPECT_EQ(rtl.Parameter("kiln_vector_issue", "g_blocks.slots", "WIDTH"), 16);
+  EXPECT_EQ(c.operand_buffer_words + 2,
+            rtl.Parameter("kiln_vector_issue", "g_blocks.slots", "DEPTH"));
   EXPECT_EQ(kMarkBits, rtl.Parameter("kiln_vector_unit", "g_blocks.marks_in_lanes", "WIDTH"));
 }
 

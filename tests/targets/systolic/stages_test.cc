@@ -141,6 +141,29 @@ TEST(SystolicStages, EarlyFunctionsNormaliseToTheSameBits) {
   }
 }
 
+// The exponentials of a soft-max over pairs are instructions of their own where a function comes
+// too early for both stages before it.
+TEST(SystolicStages, EarlyFunctionsGiveSoftmaxOfPairsTheSameBits) {
+  const auto graph = ParseGraph(R"(graph "t" {
+  input %x : f32[1x600x2]
+  %1 = softmax %x {axis=2} : f32[1x600x2]
+  output %1
+})",
+                                "test.kir");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  Config early = WithStages(3, 0b010, 0b010), late = WithStages(12, kEveryStage, kEveryStage);
+  early.vector_format = late.vector_format = *FindFormat("bf16.flush");
+  const auto three = CompileFor(*graph, early), twelve = CompileFor(*graph, late);
+  ASSERT_TRUE(three.ok() && twelve.ok());
+  EXPECT_EQ((*three)->instructions().size(), (*twelve)->instructions().size() + 1);
+  const std::vector<Tensor> inputs = RandomInputs(*graph, 3);
+  const auto a = RunFunctional(**three, Batch{inputs}, RunOptions{}),
+             b = RunFunctional(**twelve, Batch{inputs}, RunOptions{});
+  ASSERT_TRUE(a.ok()) << a.status();
+  ASSERT_TRUE(b.ok()) << b.status();
+  EXPECT_TRUE(a->codes[0] == b->codes[0]);
+}
+
 TEST(SystolicStages, WhatNoStageHasGoesToTheHostAndSaysWhy) {
   const std::string kernels = KernelsOf(WithStages(6, 0b000001, 0));
   EXPECT_THAT(kernels, HasSubstr("softmax"));

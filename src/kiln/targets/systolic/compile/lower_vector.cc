@@ -650,7 +650,7 @@ StatusOr<Kernel> Lowering::EmitLayerNorm(const Group& group) {
   const float inverse_length = 1.0f / static_cast<float>(length);
   const float epsilon = node.attributes().Float("epsilon", 1e-5f);
   // Product and sum are one stage where functions come early. In short floats each is rounded then,
-  // too.
+  // too; in fp32 there is one rounding less.
   const Stage root{.op = StageOp::kReciprocalSquareRoot};
   const auto apart =
       PlaceStages(std::vector<Stage>{WithImmediate(StageOp::kMultiply, inverse_length),

@@ -14,8 +14,8 @@ namespace kiln::systolic {
 // Constants of kiln_systolic_pkg.
 inline constexpr int kAddressBits = 40;    // ADDRESS_BITS
 inline constexpr int kScalePortBytes = 8;  // SCALE_PORT_BYTES: width of the ports for block scales
-// Constants of kiln_vector_pkg: the descriptions of a word before, in and behind the lanes, and the
-// tags of the vector unit's requests.
+// Constants of kiln_vector_pkg: the descriptions of a word before and in the lanes, and the tags of
+// the vector unit's requests.
 inline constexpr int kWordBits = 133;           // WORD_T_BITS
 inline constexpr int kDepartureBits = 88;       // DEPARTURE_BITS
 inline constexpr int kMarkBits = 42;            // MARK_BITS

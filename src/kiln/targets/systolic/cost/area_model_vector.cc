@@ -19,7 +19,7 @@ using Features = std::vector<Feature>;
 using Parameters = ModuleParameters;
 using Fitted = std::vector<FittedModel>;
 
-constexpr double kPasses = 4, kScalars = 4,
+constexpr double kScalars = 4,
                  kValues = 6;  // of a lane: value, saved values, operands
 
 const Format& VectorFormat(const Parameters& p) { return p.FormatOf("VECTOR_FORMAT", "fp32"); }
