@@ -154,6 +154,13 @@ TEST(View, ReshapeJoinsAndSplitsWhatIsNotAlongTheBlocks) {
   EXPECT_FALSE(Reshaped(view, Indices{96}).has_value());  // no axis of 8 any more
 }
 
+// Words run along an axis with scales, whose codes must lie together also if it has one element.
+TEST(View, BroadcastKeepsTheStrideOfAnAxisOfOneElementWithScales) {
+  const View view = DenseView(0, 1, Shape{2, 1}, Blocked(1));
+  EXPECT_THAT(Broadcast(view, Indices{2, 1}).strides, ElementsAre(1, 1));
+  EXPECT_THAT(Broadcast(view, Indices{3, 2, 1}).strides, ElementsAre(0, 1, 1));
+}
+
 TEST(View, BroadcastRepeatsScalesToo) {
   const View view = DenseView(0, 1, Shape{3, 1, 8}, Blocked(2));
   const View wide = Broadcast(view, Indices{2, 3, 5, 8});

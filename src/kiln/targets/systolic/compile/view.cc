@@ -142,6 +142,8 @@ View Broadcast(const View& view, std::span<const int64_t> shape) {
   std::vector<int64_t> scale_shape(shape.begin(), shape.end());
   scale_shape[axis + shift] = view.blocks.shape[axis];
   ScalesOf(out) = Broadcast(static_cast<const StridedView&>(view.blocks), scale_shape);
+  // Also an axis of one element keeps its stride along the scales: words run along it.
+  out.strides[axis + shift] = view.strides[axis];
   out.blocks.strides[axis + shift] = view.blocks.strides[axis];
   out.blocks.axis = static_cast<int>(axis + shift);
   return out;
