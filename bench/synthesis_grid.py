@@ -1,7 +1,11 @@
-"""Runs and tables that bench/area_grid and bench/machine_grid share."""
+"""Runs and tables that the scripts of areas and clocks in bench/ share."""
 import csv
 import json
+import pathlib
 import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DEMO = str(ROOT / "models/demo_fashion_mnist.onnx")
 
 
 def read_rows(path):
@@ -29,3 +33,22 @@ def synthesise(args, *arguments):
     if run.returncode != 0:
         return None, errors.decode().strip()
     return json.loads(output), ""
+
+
+def synthesise_point(args, point, design, *arguments):
+    """Emits a design point with the demo into the folder `design`, and synthesises it.
+
+    args and what is returned are those of synthesise.
+    """
+    done = subprocess.run([args.kiln, "compile", DEMO, "--on", str(point), "--emit", str(design)],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        return None, done.stderr.strip()
+    return synthesise(args, str(design), *arguments)
+
+
+def compiled(kiln, network, point, *arguments):
+    """Returns the JSON of `kiln compile` of a network for a design point."""
+    done = subprocess.run([kiln, "compile", str(network), "--on", str(point), *arguments, "--json",
+                           "-"], check=True, stdout=subprocess.PIPE)
+    return json.loads(done.stdout)
