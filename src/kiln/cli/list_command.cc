@@ -29,8 +29,7 @@ namespace {
 
 // Returns the first clause of the comment that a file begins with; empty if there is none.
 std::string PurposeOf(const std::filesystem::path& path) {
-  constexpr int64_t kMostBytes = 1 << 20;
-  const auto text = ReadFile(path, kMostBytes);
+  const auto text = ReadFile(path);
   if (!text.ok()) return "";
   std::istringstream lines(*text);
   std::string comment;

@@ -27,7 +27,7 @@ std::string CellModelCommands(const std::string& liberty, const std::string& mod
 
 std::string ExpressionCommands(const std::string& liberty, const std::string& top,
                                const std::string& expressions) {
-  // Nets that were ports of a cell, such as _12_.A, are no names of the design.
+  // Flattening makes nets of the cells' ports, such as _12_.A, whose names are hidden.
   return fmt::format(
       "read_verilog {}\nsetattr -mod -set keep_hierarchy 1 *\nread_verilog -lib {}\n"
       "read_liberty {}\nhierarchy -top {}\nflatten\nrename -hide w:_*_.*\nclean\n"

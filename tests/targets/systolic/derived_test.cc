@@ -6,6 +6,7 @@
 #include "kiln/targets/systolic/config/keys.h"
 #include "kiln/targets/systolic/cost/area_counts.h"
 #include "kiln/targets/systolic/emit/emit.h"
+#include "kiln/targets/systolic/isa/isa.h"
 #include "tests/targets/elaborated.h"
 
 namespace kiln::systolic {
@@ -30,8 +31,7 @@ TEST_P(SystolicDerived, SizesAreTheRtls) {
   ASSERT_TRUE(config.ok()) << config.status();
   const Config& c = *config;
   hardware::Elaborated rtl;
-  const std::string top = hardware::SystemVerilogOf(TopOf(c));
-  rtl.Read(top, {"kiln_systolic", "kiln_scale_ports"});
+  rtl.Read(hardware::SystemVerilogOf(TopOf(c)), {"kiln_systolic", "kiln_scale_ports"});
   if (HasFatalFailure()) return;
   const auto of = [&](const char* instance, const char* parameter) {
     return rtl.Parameter("kiln_systolic", instance, parameter);
@@ -80,7 +80,8 @@ TEST_P(SystolicDerived, WordsInTheVectorUnitAreTheRtls) {
             rtl.Parameter("kiln_vector_issue", "storage", "WORDS"));
   EXPECT_EQ(kStageControlBits + 2 * static_cast<int>(NumberBits(c.vector_format)),
             rtl.Parameter("kiln_vector_stage", "configurations", "WIDTH"));
-  EXPECT_EQ(ProgramSlots(c) * 4, rtl.Parameter("kiln_vector_stage", "configurations", "WORDS"));
+  EXPECT_EQ(ProgramSlots(c) * kMaxPasses,
+            rtl.Parameter("kiln_vector_stage", "configurations", "WORDS"));
   EXPECT_EQ(rtl.Parameter("kiln_vector_issue", "lengths", "WIDTH"), 32);
   EXPECT_EQ(c.operand_buffer_words + 2, rtl.Parameter("kiln_vector_issue", "lengths", "DEPTH"));
   if (c.block_size == 0) return;

@@ -652,19 +652,17 @@ StatusOr<Kernel> Lowering::EmitLayerNorm(const Group& group) {
   // Product and sum are one stage where functions come early. In short floats each is rounded then,
   // too; in fp32 there is one rounding less.
   const Stage root{.op = StageOp::kReciprocalSquareRoot};
-  const auto apart =
-      PlaceStages(std::vector<Stage>{WithImmediate(StageOp::kMultiply, inverse_length),
-                                     WithImmediate(StageOp::kAdd, epsilon), root},
-                  config_);
-  std::vector<Stage> inverse_root = apart.value_or(std::vector<Stage>());
-  if (!apart.has_value()) {
-    KILN_ASSIGN_OR_RETURN(inverse_root, PlacedStages({{.op = StageOp::kFma,
-                                                       .a = Argument::kImmediate,
-                                                       .b = Argument::kImmediate,
-                                                       .immediate_a = inverse_length,
-                                                       .immediate_b = epsilon},
-                                                      root}));
+  std::vector<Stage> inverse_root = {WithImmediate(StageOp::kMultiply, inverse_length),
+                                     WithImmediate(StageOp::kAdd, epsilon), root};
+  if (!PlaceStages(inverse_root, config_).has_value()) {
+    inverse_root = {{.op = StageOp::kFma,
+                     .a = Argument::kImmediate,
+                     .b = Argument::kImmediate,
+                     .immediate_a = inverse_length,
+                     .immediate_b = epsilon},
+                    root};
   }
+  KILN_ASSIGN_OR_RETURN(inverse_root, PlacedStages(inverse_root));
   Pass mean;
   mean.source = Source::kOperand0;
   mean.reduce = Reduce::kSum;

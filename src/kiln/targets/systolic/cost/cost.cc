@@ -14,6 +14,7 @@
 #include "kiln/targets/systolic/config/derived.h"
 #include "kiln/targets/systolic/config/keys.h"
 #include "kiln/targets/systolic/cost/area_counts.h"
+#include "kiln/targets/systolic/isa/timing.h"
 
 namespace kiln::systolic {
 namespace {
@@ -319,10 +320,9 @@ UnitParts Head(const Config& c) {
   p.Set("INSTRUCTION_BYTES_PER_CYCLE", c.instruction_bytes_per_cycle)
       .Set("COMMAND_QUEUE_DEPTH", c.command_queue_depth);
   p.Set("PREFETCH_WORDS", PrefetchWords(c)).Set("BLOCK_SIZE", c.block_size);
-  constexpr int64_t kProgramWordBits = 128;
   return {"command processor",
           {{"kiln_command_processor", p}},
-          {{1, PrefetchWords(c) * kProgramWordBits}}};
+          {{1, PrefetchWords(c) * kInstructionWordBytes * 8}}};
 }
 
 // Energies of single events at the node, in picojoules.

@@ -15,8 +15,8 @@ namespace kiln::vta {
 // to which constants are written once. The launches of a device run one after the other, in
 // parallel with host operators (run_plan.h). Images of one group have the same number of cycles,
 // that of the whole group. `observer` may be empty. Errors: inputs that do not fit the program
-// (with both shapes), a level without a device, and whatever stops a launch. If several images
-// fail, returns the error of the first one.
+// (with both shapes), a level without a device, and a launch that fails. If several images fail,
+// returns the error of the first one.
 StatusOr<RunResult> RunNetwork(const VtaProgram& program, const Batch& batch,
                                const RunOptions& options, const PieceObserver& observer = {});
 
