@@ -419,10 +419,15 @@ module kiln_command_processor #(
 
   // ---- Dispatch.
   logic convolution;
-  logic [QUEUES-1:0] uses, room;
+  logic [QUEUES-1:0] uses, room, pushes;
   logic [INDEX_BITS-1:0] first_block;
   assign convolution = matrix || depthwise;
-  assign push = running && complete && !is_end && (room | ~uses) == '1;
+  // A queue takes the instruction as soon as it has room; `push` is the cycle in which the last one
+  // does.
+  logic offered;
+  logic [QUEUES-1:0] sent;  // the queues that have taken the instruction in an earlier cycle
+  assign offered = running && complete && !is_end;
+  assign push = offered && (room | sent | ~uses) == '1;
   assign end_taken = running && complete && is_end;
   always_ff @(posedge clock) begin
     if (start) begin
@@ -434,16 +439,19 @@ module kiln_command_processor #(
       first_block <= first_block + tiling.visits;  // 0 without a tiling
       slot <= slot == SLOT_BITS'(SLOTS - 1) ? '0 : slot + 1'b1;
     end
+    if (start || push) sent <= '0;
+    else if (offered) sent <= sent | (uses & room);
   end
 
   assign uses = {1'b1, convolution, depthwise, matrix, matrix, convolution, convolution};
+  assign pushes = uses & room & ~sent & {QUEUES{offered}};
   kiln_command_queues #(
       .DEPTH(COMMAND_QUEUE_DEPTH),
       .BLOCKS(BLOCKS)
   ) queues (
       .clock,
       .resets(unit_resets),
-      .pushes(uses & {QUEUES{push}}),
+      .pushes(pushes),
       .rooms(room),
       .number,
       .first_block,
@@ -502,7 +510,7 @@ module kiln_command_processor #(
   assign activity_command.busy = word_taken || push || end_taken;
   // Waits for the program's next word.
   assign activity_command.stalled[0] = word_allowed && decoder_ready && !word_valid;
-  assign activity_command.stalled[1] = complete && !is_end && !push;  // a queue is full
+  assign activity_command.stalled[1] = complete && !is_end && !push;  // waits for a queue
   // The stage memories are full.
   assign activity_command.stalled[2] = !complete && !ended && begins && !slot_free;
   assign activity_command.bytes_read = word_taken ? kiln_control_pkg::BYTES_BITS'(16) : '0;
@@ -534,7 +542,8 @@ module kiln_command_processor #(
       starts_when_idle : assert (!start || idle);
       slots_in_range : assert (!running || 32'(slot) < SLOTS);
       in_flight_within_slots : assert (!running || 32'(in_flight) <= SLOTS);
-      no_command_lost : assert (!push || (uses & ~room) == '0);
+      no_command_lost : assert (!push || (sent | pushes) == uses);
+      no_command_twice : assert ((sent & pushes) == '0);
       words_only_while_running : assert (!word_taken || running);
       done_has_nothing_in_flight : assert (!done || in_flight == '0);
     end

@@ -1,5 +1,5 @@
-// The queues of commands in front of the seven units. An instruction enters all the queues of the
-// units that use it in one cycle, and is available to each unit in the next.
+// The queues of commands in front of the seven units. An instruction is available to a unit in the
+// cycle after the one in which it enters the unit's queue.
 //   pushes   bit i: the instruction enters queue i, which has room
 //   rooms    bit i: queue i has room; a function of registers only
 //   resets   one for each queue

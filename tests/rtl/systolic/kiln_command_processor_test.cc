@@ -1,6 +1,7 @@
 // Tests kiln_command_processor with units that only accept their commands: the commands and times
 // of each unit, registers, counters, every failure, and programs of random bytes, all of which must
 // end.
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
@@ -72,6 +73,24 @@ enum Unit {
 };
 constexpr int kCommandUnit = kUnits;
 constexpr int kUnitCounters = 6;
+
+// Returns the bits of a unit's activity that can be set: not all units have a third cause of stalls,
+// and few read or write memory (docs/rtl.md).
+uint64_t ActivityBits(size_t unit) {
+  constexpr uint64_t kBusyAndTwoCauses = uint64_t{0b1011} << 32, kThirdCause = uint64_t{1} << 34;
+  constexpr uint64_t kReads = 0xffff0000, kWrites = 0xffff;
+  switch (unit) {
+    case kWeightLoad:
+      return kBusyAndTwoCauses;
+    case kArray:
+    case kDepthwise:
+      return kBusyAndTwoCauses | kThirdCause;
+    case kVector:
+      return kBusyAndTwoCauses | kThirdCause | kReads | kWrites;
+    default:
+      return kBusyAndTwoCauses | kReads;
+  }
+}
 
 bool Uses(Opcode opcode, int unit) {
   switch (unit) {
@@ -250,8 +269,10 @@ class Machine {
   }
 
   bool hold_units = false;  // no unit takes a command
+  int held_unit = -1;       // nor does this one
   bool never_finish = false;
-  bool idle_activity = true;  // counters see nothing
+  std::vector<Opcode> opcodes;  // of the program, where units stall
+  bool idle_activity = true;    // counters see nothing
 
  private:
   // A command port, whatever its type.
@@ -267,7 +288,8 @@ class Machine {
     Model& m = *model_;
     taken_ = 0;
     for (int u = 0; u < kUnits; ++u) {
-      if (running && !hold_units && !stalls_[static_cast<size_t>(u)].Next()) taken_ |= 1u << u;
+      const bool holds = hold_units || u == held_unit;
+      if (running && !holds && !stalls_[static_cast<size_t>(u)].Next()) taken_ |= 1u << u;
     }
     m.input_fetch_command_ready = taken_ >> kInputFetch & 1;
     m.weight_fetch_command_ready = taken_ >> kWeightFetch & 1;
@@ -278,11 +300,22 @@ class Machine {
     m.vector_command_ready = taken_ >> kVector & 1;
   }
 
+  // Returns whether all units that use an instruction have been given it; only then can it finish.
+  bool AllHave(size_t instruction) const {
+    if (instruction >= opcodes.size()) return true;
+    for (int u = 0; u < kUnits; ++u) {
+      const auto uses = [u](Opcode opcode) { return Uses(opcode, u); };
+      const auto end = opcodes.begin() + static_cast<std::ptrdiff_t>(instruction) + 1;
+      if (std::ssize(seen(u)) < std::count_if(opcodes.begin(), end, uses)) return false;
+    }
+    return true;
+  }
+
   void SetActivity() {
     Model& m = *model_;
     std::array<uint64_t, kUnits> values{};
-    for (uint64_t& value : values) {
-      if (!idle_activity) value = random_() & ((uint64_t{1} << 36) - 1);
+    for (size_t u = 0; u < kUnits; ++u) {
+      if (!idle_activity) values[u] = random_() & ActivityBits(u);
     }
     m.activity_input_fetch = values[kInputFetch];
     m.activity_weight_fetch = values[kWeightFetch];
@@ -337,7 +370,10 @@ class Machine {
         const uint64_t before = finish_at_.empty() ? 0 : finish_at_.back();
         finish_at_.push_back(std::max(before, run_cycles_ + 1 + random_.Below(40)));
       }
-      while (finished_ < finish_at_.size() && finish_at_[finished_] <= run_cycles_) ++finished_;
+      while (finished_ < finish_at_.size() && finish_at_[finished_] <= run_cycles_ &&
+             AllHave(finished_)) {
+        ++finished_;
+      }
     }
     model_.Step();
     if (running && m.unit_reset == 0) CountActivity();
@@ -478,6 +514,9 @@ void CommandsArrive(double stall, uint64_t seed) {
     const uint64_t address =
         kWordBytes * random.Below((kMemoryBytes - program.bytes.size()) / kWordBytes);
     machine.Place(address, program.bytes);
+    machine.opcodes.clear();
+    for (const Instruction& instruction : program.instructions)
+      machine.opcodes.push_back(instruction.opcode);
     ASSERT_EQ(machine.Run(address), kDone);
     ExpectCommands(machine, program);
     EXPECT_EQ(machine.Read(kErrorCode), kNone);
@@ -566,6 +605,41 @@ TEST(CommandProcessor, WaitsForRoom) {
        {kInputFetch, kWeightFetch, kWeightLoad, kArray, kParameterFetch, kVector}) {
     ASSERT_EQ(machine.seen(unit).size(), 2u);
     EXPECT_EQ(machine.seen(unit)[1].cycle, taken + 2) << "unit " << unit;
+  }
+}
+
+// A unit does not wait for the queue of another one.
+TEST(CommandProcessor, GivesAnInstructionToTheUnitsThatHaveRoom) {
+  Random random(12);
+  Config config = systolic::RandomConfig(random);
+  const std::vector<uint8_t> words = systolic::Encode(
+      systolic::RandomInstruction(random, config, Opcode::kMatrix).instruction, config);
+  std::vector<uint8_t> program = words;
+  program.insert(program.end(), words.begin(), words.end());
+  const std::vector<uint8_t> end = systolic::Encode(Instruction(), config);
+  program.insert(program.end(), end.begin(), end.end());
+  for (const int held : {kInputFetch, kArray, kParameterFetch, kVector}) {
+    SCOPED_TRACE("unit " + std::to_string(held));
+    Machine<Vcommand_processor_8> machine(12);  // queues of one command
+    machine.opcodes = {Opcode::kMatrix, Opcode::kMatrix, Opcode::kEnd};
+    machine.Place(0, program);
+    machine.held_unit = held;
+    machine.Start(0);
+    machine.Wait(1000);
+    uint64_t second = 0;
+    for (const int unit :
+         {kInputFetch, kWeightFetch, kWeightLoad, kArray, kParameterFetch, kVector}) {
+      ASSERT_EQ(machine.seen(unit).size(), unit == held ? 1u : 2u);
+      if (unit == held) continue;
+      if (second == 0) second = machine.seen(unit)[1].cycle;
+      EXPECT_EQ(machine.seen(unit)[1].cycle, second) << "unit " << unit;
+    }
+    const uint64_t taken = machine.run_cycles();
+    machine.held_unit = -1;
+    EXPECT_EQ(machine.Finish(), kDone);
+    ASSERT_EQ(machine.seen(held).size(), 2u);
+    EXPECT_EQ(machine.seen(held)[1].cycle, taken + 2);
+    EXPECT_LT(second, taken);
   }
 }
 

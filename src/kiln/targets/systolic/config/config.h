@@ -170,7 +170,7 @@ struct Config {
   int instruction_bytes_per_cycle =
       16;  // width of its port; decodes one 16-byte word per cycle, or in two cycles if the width
            // is 8
-  int command_queue_depth = 2;  // instructions waiting in front of each unit
+  int command_queue_depth = 1;  // instructions waiting in front of each unit
 
   double clock_mhz = 500;  // used only to convert cycles to seconds
 

@@ -198,6 +198,43 @@ WordRun PlaceRunOf(const Instruction& instruction, const Config& config, const G
   return {config, end - group, ValidColumns(instruction, config, end - 1) * bytes};
 }
 
+// Returns the beats of the weights of one weight tile (depthwise: of the taps of one column tile).
+int64_t WeightBeats(const Instruction& instruction, const Config& config, int32_t batch,
+                    int32_t row_tile, int32_t column_tile) {
+  const Convolution& conv = instruction.convolution;
+  const int64_t port = config.weight_port_bytes;
+  const int64_t bytes = config.weight_format.bytes(), word = WeightRowBytes(conv, config);
+  const uint64_t base = Offset(conv.weight_base, batch * conv.weight_batch_stride);
+  if (instruction.opcode == Opcode::kDepthwise) {
+    return BeatsOfRun(Offset(base, column_tile * conv.taps() * word), word, conv.taps(), word,
+                      port);
+  }
+  if (conv.weight_layout == WeightLayout::kTiled) {
+    const int64_t tile = int64_t{column_tile} * RowTilesOf(instruction, config) + row_tile;
+    const uint64_t at = Offset(base, tile * config.array_rows * word);
+    return BeatsOfRun(at, word, config.array_rows, word, port);
+  }
+  const int64_t rows = ValidRows(instruction, config, row_tile);
+  const int64_t columns = ValidColumns(instruction, config, column_tile);
+  const uint64_t at =
+      Offset(base, WeightIndex(instruction, config, row_tile, 0) * conv.weight_row_stride +
+                       int64_t{column_tile} * config.array_columns * conv.weight_column_stride);
+  return conv.weight_column_stride == bytes
+             ? BeatsOfRun(at, conv.weight_row_stride, rows, columns * bytes, port)
+             : BeatsOfRun(at, conv.weight_column_stride, columns, rows * bytes, port);
+}
+
+// Returns the beats of the block scales of one weight tile, on a port of their own from the tile's
+// first request on: each column has one scale, and one beat brings one scale.
+int64_t WeightScaleBeats(const Instruction& instruction, const Config& config,
+                         int32_t column_tile) {
+  const Convolution& conv = instruction.convolution;
+  if (instruction.opcode == Opcode::kDepthwise || !conv.weight_scales.present) return 0;
+  return conv.weight_layout == WeightLayout::kTiled
+             ? config.array_columns
+             : ValidColumns(instruction, config, column_tile);
+}
+
 }  // namespace
 
 int64_t GroupFetchCycles(const Instruction& instruction, const Config& config,
@@ -249,32 +286,8 @@ int64_t GroupFetchCycles(const Instruction& instruction, const Config& config,
 
 int64_t WeightFetchCycles(const Instruction& instruction, const Config& config, int32_t batch,
                           int32_t row_tile, int32_t column_tile) {
-  const Convolution& conv = instruction.convolution;
-  const int64_t port = config.weight_port_bytes;
-  const int64_t bytes = config.weight_format.bytes(), word = WeightRowBytes(conv, config);
-  const uint64_t base = Offset(conv.weight_base, batch * conv.weight_batch_stride);
-  if (instruction.opcode == Opcode::kDepthwise) {
-    return BeatsOfRun(Offset(base, column_tile * conv.taps() * word), word, conv.taps(), word,
-                      port);
-  }
-  // Each column has one scale, and one beat brings one scale.
-  const auto with_scales = [&](int64_t beats, int64_t columns) {
-    return conv.weight_scales.present ? std::max(beats, columns) : beats;
-  };
-  if (conv.weight_layout == WeightLayout::kTiled) {
-    const int64_t tile = int64_t{column_tile} * RowTilesOf(instruction, config) + row_tile;
-    const uint64_t at = Offset(base, tile * config.array_rows * word);
-    return with_scales(BeatsOfRun(at, word, config.array_rows, word, port), config.array_columns);
-  }
-  const int64_t rows = ValidRows(instruction, config, row_tile);
-  const int64_t columns = ValidColumns(instruction, config, column_tile);
-  const uint64_t at =
-      Offset(base, WeightIndex(instruction, config, row_tile, 0) * conv.weight_row_stride +
-                       int64_t{column_tile} * config.array_columns * conv.weight_column_stride);
-  return with_scales(conv.weight_column_stride == bytes
-                         ? BeatsOfRun(at, conv.weight_row_stride, rows, columns * bytes, port)
-                         : BeatsOfRun(at, conv.weight_column_stride, columns, rows * bytes, port),
-                     columns);
+  return std::max(WeightBeats(instruction, config, batch, row_tile, column_tile),
+                  WeightScaleBeats(instruction, config, column_tile));
 }
 
 int64_t WeightLoadCycles(const Config& config) {
@@ -349,6 +362,13 @@ int64_t LastWeightBeats(const Instruction& instruction, const Config& config, in
   const int64_t n = int64_t{column_tile} * config.array_columns + (by_rows ? 0 : columns - 1);
   return BeatsOf(Offset(base, k * conv.weight_row_stride + n * conv.weight_column_stride),
                  (by_rows ? columns : rows) * bytes, port);
+}
+
+int64_t CyclesFromLastWeights(const Instruction& instruction, const Config& config, int32_t batch,
+                              int32_t row_tile, int32_t column_tile) {
+  return LastWeightBeats(instruction, config, batch, row_tile, column_tile) +
+         WeightFetchCycles(instruction, config, batch, row_tile, column_tile) -
+         WeightBeats(instruction, config, batch, row_tile, column_tile);
 }
 
 int64_t LastParameterBeats(const Instruction& instruction, const Config& config,

@@ -52,6 +52,10 @@ int64_t LastWeightBeats(const Instruction& instruction, const Config& config, in
                         int32_t row_tile, int32_t column_tile);
 int64_t LastParameterBeats(const Instruction& instruction, const Config& config,
                            const Visit& visit);
+// Returns the cycles from the first beat of a weight tile's last request to the end of
+// WeightFetchCycles: the request's beats, or more where block scales take longer than the weights.
+int64_t CyclesFromLastWeights(const Instruction& instruction, const Config& config, int32_t batch,
+                              int32_t row_tile, int32_t column_tile);
 // Returns the cycles of the depthwise unit for one pixel tile. A pixel takes
 // DepthwisePixelCycles: a cycle for each step of its `taps`, and with rounded sums the next step
 // waits for the sum of the step before.

@@ -71,29 +71,58 @@ struct DoubleBuffer {
 };
 
 // The instruction queue of a unit.
-struct CommandQueue {
-  // The command processor counts the free entries, so the queue itself needs no check.
+class CommandQueue {
+ public:
   CommandQueue(Simulator& simulator, int depth)
-      : queue(simulator, static_cast<size_t>(depth)), done(simulator), simulator_(simulator) {}
-  Queue<size_t> queue;
-  std::vector<int64_t> sent_at;
-  Counter done;
-  std::vector<int64_t> done_at;
+      : depth_(depth),
+        queue_(simulator, static_cast<size_t>(depth) + 1),
+        done_(simulator),
+        simulator_(simulator) {}
 
-  int64_t sent() const { return std::ssize(sent_at); }
+  // Offers instruction `i` to the queue, which takes it as soon as an entry is free. All earlier
+  // ones have been taken.
+  Part Offer(size_t i) {
+    offered_at_.push_back(simulator_.now());
+    co_await queue_.Push(i);
+  }
+  // Waits until the queue has taken the last instruction that was offered.
+  Part Taken() {
+    const int64_t freed = std::ssize(offered_at_) - depth_;
+    if (freed <= 0) co_return;
+    co_await done_.AtLeast(freed);
+    co_await simulator_.WaitUntil(EntersIn(offered_at_.size() - 1));
+  }
+  // Waits for the unit's next instruction, and sets `*i` to it.
+  Part Next(size_t* i) {
+    *i = co_await queue_.Pop();
+    co_await simulator_.WaitUntil(EntersIn(done_at_.size()));
+  }
+
   // Returns the first cycle in which the unit has its current instruction.
   int64_t AvailableSince() const {
-    const size_t n = done_at.size();
-    return n == 0 ? sent_at[n] : std::max(sent_at[n], done_at[n - 1]);
+    const size_t n = done_at_.size();
+    return n == 0 ? EntersIn(n) : std::max(EntersIn(n), done_at_[n - 1]);
   }
 
   // Records that the unit has finished its first instruction, which frees the instruction's entry.
   void Done() {
-    done_at.push_back(simulator_.now());
-    done.Add();
+    done_at_.push_back(simulator_.now());
+    done_.Add();
   }
 
  private:
+  // Returns the cycle in which instruction `n` of this queue is in its entry, which has been freed.
+  int64_t EntersIn(size_t n) const {
+    const auto depth = static_cast<size_t>(depth_);
+    return n < depth ? offered_at_[n]
+                     : std::max(offered_at_[n], done_at_[n - depth] + kCommandRoomCycles);
+  }
+
+  int depth_;
+  Queue<size_t> queue_;  // the command processor offers one instruction beyond the free entries
+  std::vector<int64_t> offered_at_;
+  Counter done_;
+  std::vector<int64_t> done_at_;
   Simulator& simulator_;
 };
 
@@ -230,8 +259,8 @@ class Machine {
                       [&](const Prepared& p) { return UsesUnit(*p.instruction, unit); }));
   }
 
-  // Fetches and decodes instructions, and hands each to all units that use it at once, when all
-  // their queues have a free entry.
+  // Fetches and decodes instructions. Hands each to the units that use it, to each as soon as its
+  // queue has a free entry, and goes on to the next when all have it.
   Process CommandProcessor() {
     if (!fetches_words_) {
       co_await simulator_.Delay(config_.memory_latency);  // for the program's first bytes
@@ -259,24 +288,15 @@ class Machine {
         co_return;
       }
       since = simulator_.now();
-      int64_t room = 0;  // when the last queue has a free entry
+      std::vector<CommandQueue*> queues;
       for (int u = 0; u < kUnits; ++u) {
-        if (!UsesUnit(*prepared_[i].instruction, static_cast<Unit>(u))) continue;
-        CommandQueue& queue = *commands_[static_cast<size_t>(u)];
-        const int64_t done = queue.sent() + 1 - config_.command_queue_depth;
-        if (done <= 0) continue;
-        co_await queue.done.AtLeast(done);
-        room = std::max(room, queue.done_at[static_cast<size_t>(done - 1)] + kCommandRoomCycles);
+        if (UsesUnit(*prepared_[i].instruction, static_cast<Unit>(u)))
+          queues.push_back(commands_[static_cast<size_t>(u)].get());
       }
-      co_await simulator_.WaitUntil(room);
+      for (CommandQueue* queue : queues) co_await queue->Offer(i);
+      for (CommandQueue* queue : queues) co_await queue->Taken();
       recorder_.Stall(kCommandProcessor, kQueueFull, since);
       next_word_ = simulator_.now() - 1 + WordCycles(config_);
-      for (int u = 0; u < kUnits; ++u) {
-        if (!UsesUnit(*prepared_[i].instruction, static_cast<Unit>(u))) continue;
-        CommandQueue& queue = *commands_[static_cast<size_t>(u)];
-        queue.sent_at.push_back(simulator_.now());
-        co_await queue.queue.Push(i);
-      }
     }
   }
 
@@ -436,7 +456,8 @@ class Machine {
 
   Process InputFetch() {
     for (size_t n = CommandsFor(kInputFetch); n > 0; --n) {
-      const size_t i = co_await commands_[kInputFetch]->queue.Pop();
+      size_t i = 0;
+      co_await commands_[kInputFetch]->Next(&i);
       const Prepared& p = prepared_[i];
       const Instruction& in = *p.instruction;
       if (in.wait_distance > 0) {
@@ -488,11 +509,12 @@ class Machine {
   }
 
   // Runs a step of a fetch unit on a port of its own. With `through`, the unit finishes its
-  // instruction in the first cycle of the last request.
-  Part Fetch(int64_t cycles, int64_t last_beats, CommandQueue* through) {
-    co_await simulator_.Delay(cycles - (last_beats - 1));
+  // instruction in the first cycle of the last request, which begins `from_last` cycles before the
+  // end of the step.
+  Part Fetch(int64_t cycles, int64_t from_last, CommandQueue* through) {
+    co_await simulator_.Delay(cycles - (from_last - 1));
     if (through != nullptr) through->Done();
-    co_await simulator_.Delay(last_beats - 1);
+    co_await simulator_.Delay(from_last - 1);
   }
 
   // Returns the last visit that has a flag.
@@ -515,7 +537,8 @@ class Machine {
 
   Process WeightFetch() {
     for (size_t n = CommandsFor(kWeightFetch); n > 0; --n) {
-      const size_t i = co_await commands_[kWeightFetch]->queue.Pop();
+      size_t i = 0;
+      co_await commands_[kWeightFetch]->Next(&i);
       const Prepared& p = prepared_[i];
       const Instruction& in = *p.instruction;
       const bool depthwise = in.opcode == Opcode::kDepthwise;
@@ -573,7 +596,8 @@ class Machine {
             recorder_.Busy(kWeightFetch, i, cycles);
             const auto [row_tile, column_tile] = fetched.back();
             co_await Fetch(
-                cycles, last ? LastWeightBeats(in, config_, visit.batch, row_tile, column_tile) : 1,
+                cycles,
+                last ? CyclesFromLastWeights(in, config_, visit.batch, row_tile, column_tile) : 1,
                 through);
           }
           if (simulated_ == nullptr) co_await buffer.filled.Push(k, config_.memory_latency);
@@ -588,7 +612,8 @@ class Machine {
     int64_t loads = 0;
     int64_t fill = -1;
     for (size_t n = CommandsFor(kWeightLoad); n > 0; --n) {
-      const size_t i = co_await commands_[kWeightLoad]->queue.Pop();
+      size_t i = 0;
+      co_await commands_[kWeightLoad]->Next(&i);
       const Prepared& p = prepared_[i];
       const Tiling& tiling = p.instruction->tiling;
       for (const Visit& visit : p.visits) {
@@ -621,7 +646,8 @@ class Machine {
   Process Array() {
     int64_t fill = -1;
     for (size_t n = CommandsFor(kArray); n > 0; --n) {
-      const size_t i = co_await commands_[kArray]->queue.Pop();
+      size_t i = 0;
+      co_await commands_[kArray]->Next(&i);
       const Prepared& p = prepared_[i];
       const Instruction& in = *p.instruction;
       for (size_t v = 0; v < p.visits.size(); ++v) {
@@ -671,7 +697,8 @@ class Machine {
   Process Depthwise() {
     int64_t fill = -1;
     for (size_t n = CommandsFor(kDepthwiseUnit); n > 0; --n) {
-      const size_t i = co_await commands_[kDepthwiseUnit]->queue.Pop();
+      size_t i = 0;
+      co_await commands_[kDepthwiseUnit]->Next(&i);
       const Prepared& p = prepared_[i];
       const Instruction& in = *p.instruction;
       for (size_t v = 0; v < p.visits.size(); ++v) {
@@ -706,7 +733,8 @@ class Machine {
   Process ParameterFetch() {
     int64_t sets = 0;
     for (size_t n = CommandsFor(kParameterFetch); n > 0; --n) {
-      const size_t i = co_await commands_[kParameterFetch]->queue.Pop();
+      size_t i = 0;
+      co_await commands_[kParameterFetch]->Next(&i);
       const Prepared& p = prepared_[i];
       int64_t since = simulator_.now();
       co_await vector_done_.AtLeast(static_cast<int64_t>(i));
@@ -740,7 +768,8 @@ class Machine {
 
   Process Vector() {
     for (size_t n = CommandsFor(kVectorUnit); n > 0; --n) {
-      const size_t i = co_await commands_[kVectorUnit]->queue.Pop();
+      size_t i = 0;
+      co_await commands_[kVectorUnit]->Next(&i);
       const Prepared& p = prepared_[i];
       const Instruction& in = *p.instruction;
       UnitTrace& unit = recorder_.unit(kVectorUnit);
