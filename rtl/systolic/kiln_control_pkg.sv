@@ -70,6 +70,12 @@ package kiln_control_pkg;
   localparam int UNIT_COUNTERS = 6;
   localparam int COUNTER_BITS = 48;
 
+  // Bit u: unit u has the counter of the third cause, of bytes read, of bytes written. The others
+  // read as zero.
+  localparam logic [UNITS-1:0] COUNTS_THIRD_CAUSE = 8'b1101_1000;
+  localparam logic [UNITS-1:0] COUNTS_READS = 8'b1110_0011;
+  localparam logic [UNITS-1:0] COUNTS_WRITES = 8'b0100_0000;
+
   // The activity of a unit in one cycle.
   localparam int BYTES_BITS = 16;
   typedef struct packed {

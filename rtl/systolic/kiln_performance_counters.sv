@@ -30,27 +30,33 @@ module kiln_performance_counters #(
   if (PERFORMANCE_COUNTERS) begin : g_counters
     // In the order of UNIT_..., the first unit in the lowest bits.
     logic [UNITS*ACTIVITY_BITS-1:0] activities;
+    logic [UNITS*ACTIVITY_BITS-1:0] activities_now;
     logic clears, counts;
+    assign activities_now = {
+      activity_command,
+      activity_vector,
+      activity_parameter_fetch,
+      activity_depthwise,
+      activity_array,
+      activity_weight_load,
+      activity_weight_fetch,
+      activity_input_fetch
+    };
     always_ff @(posedge clock) begin
       clears     <= clear;
       counts     <= count;
-      activities <= {
-        activity_command,
-        activity_vector,
-        activity_parameter_fetch,
-        activity_depthwise,
-        activity_array,
-        activity_weight_load,
-        activity_weight_fetch,
-        activity_input_fetch
-      };
+      activities <= activities_now;
     end
     // Eight entries of 64 bits per unit, so that a counter is read by a multiplexer and not by a
     // shifter; those beyond UNIT_COUNTERS are zero.
     logic [UNITS*8*64-1:0] entries;
     for (genvar u = 0; u < UNITS; u++) begin : g_unit
       logic [COUNTERS*BITS-1:0] values;
-      kiln_unit_counters counters (
+      kiln_unit_counters #(
+          .THIRD_CAUSE(kiln_control_pkg::COUNTS_THIRD_CAUSE[u]),
+          .READS(kiln_control_pkg::COUNTS_READS[u]),
+          .WRITES(kiln_control_pkg::COUNTS_WRITES[u])
+      ) counters (
           .clock,
           .clear(clears),
           .count(counts),
@@ -65,6 +71,22 @@ module kiln_performance_counters #(
         end
       end
     end
+
+`ifndef SYNTHESIS
+    for (genvar u = 0; u < UNITS; u++) begin : g_check
+      kiln_control_pkg::activity_t activity;
+      wire unused_activity = &{1'b0, activity};
+      assign activity = activities_now[u*ACTIVITY_BITS+:ACTIVITY_BITS];
+      always_ff @(posedge clock) begin
+        if (count) begin
+          has_third_cause : assert (kiln_control_pkg::COUNTS_THIRD_CAUSE[u] ||
+              !activity.stalled[2]);
+          has_reads : assert (kiln_control_pkg::COUNTS_READS[u] || activity.bytes_read == '0);
+          has_writes : assert (kiln_control_pkg::COUNTS_WRITES[u] || activity.bytes_written == '0);
+        end
+      end
+    end
+`endif
     assign read_value = BITS'(entries[{read_unit, read_counter, 6'd0}+:64]);
   end else begin : g_no_counters
     assign read_value = '0;

@@ -328,6 +328,18 @@ TEST(SystolicUnits, CommandQueueKeepsScalesBesideCommands) {
 
 TEST(SystolicUnits, CountersOfAllUnits) {
   constexpr size_t kUnits = 8, kCounters = 6, kBytesBits = 16;
+  // The bits of each unit's activity that it can set: those of its counters in the manual
+  // (docs/rtl.md), busy and the causes from bit 32 on, bytes below.
+  constexpr uint64_t kTwoCauses = uint64_t{0b1011} << 32, kThreeCauses = uint64_t{0b1111} << 32,
+                     kReads = 0xffff0000, kWrites = 0xffff;
+  constexpr std::array<uint64_t, kUnits> kCounted = {kTwoCauses | kReads,
+                                                     kTwoCauses | kReads,
+                                                     kTwoCauses,
+                                                     kThreeCauses,
+                                                     kThreeCauses,
+                                                     kTwoCauses | kReads,
+                                                     kThreeCauses | kReads | kWrites,
+                                                     kThreeCauses | kReads};
   Simulation<Vperformance_counters> counters;
   Random random(8);
   // The values of the next cycle, and those of this one.
@@ -341,8 +353,8 @@ TEST(SystolicUnits, CountersOfAllUnits) {
   for (int i = 0; i < 5'000; ++i) {
     const bool clear = random.Below(400) == 0, count = random.Below(3) != 0;
     std::array<uint64_t, kUnits> activities{};
-    for (uint64_t& activity : activities)
-      activity = random.Below(uint64_t{1} << (2 * kBytesBits + 4));
+    for (size_t u = 0; u < kUnits; ++u)
+      activities[u] = random.Below(uint64_t{1} << (2 * kBytesBits + 4)) & kCounted[u];
     counters->clear = clear;
     counters->count = count;
     counters->activity_input_fetch = activities[0];
