@@ -38,6 +38,10 @@ module kiln_packed_runs #(
 
   // The current position in the list, and the position at which this group began.
   logic [31:0] done, done_before;  // entries of the list's run that have been read
+  // Whether none has been read, and if some have, the number of those that remain: registers, so
+  // that no subtraction precedes the choice of this cycle's run.
+  logic begins, begins_before;
+  logic [31:0] remaining, remaining_before;
   logic [23:0] tap_y, tap_y_before, tap_x, tap_x_before;
   logic [31:0] row_before, column_before;
   logic [39:0] row_offset_before, tap_column_offset, tap_column_offset_before;
@@ -46,7 +50,7 @@ module kiln_packed_runs #(
   logic [31:0] rest;  // remaining entries of the list's run
   logic [LANE_BITS-1:0] room;
   logic ends_run, ends_row, ends_list;
-  assign rest = run_entries - done;
+  assign rest = begins ? run_entries : remaining;
   assign room = ROW_LANES - lane;
   assign ends_run = rest <= ROWS && LANE_BITS'(rest) <= room;
   assign entries = ends_run ? LANE_BITS'(rest) : room;
@@ -56,11 +60,12 @@ module kiln_packed_runs #(
   assign column_offset = tap_column_offset + 40'(done) * 40'(CODE_BYTES);
 
   // The position after this run; the beginning follows the end of the list.
-  logic [31:0] next_done, next_row, next_column;
+  logic [31:0] next_done, next_remaining, next_row, next_column;
   logic [23:0] next_tap_y, next_tap_x;
   logic [39:0] next_row_offset, next_tap_column_offset;
   always_comb begin
     next_done = ends_run ? '0 : done + 32'(entries);
+    next_remaining = rest - 32'(entries);  // unused after the run's end
     next_tap_x = tap_x;
     next_column = column;
     next_tap_column_offset = tap_column_offset;
@@ -92,6 +97,7 @@ module kiln_packed_runs #(
     if (reset) begin
       lane              <= '0;
       done              <= '0;
+      begins            <= 1'b1;
       tap_y             <= '0;
       tap_x             <= '0;
       row               <= '0;
@@ -101,6 +107,8 @@ module kiln_packed_runs #(
     end else if (advance) begin
       lane              <= last ? '0 : lane + entries;
       done              <= back ? done_before : next_done;
+      begins            <= back ? begins_before : ends_run;
+      remaining         <= back ? remaining_before : next_remaining;
       tap_y             <= back ? tap_y_before : next_tap_y;
       tap_x             <= back ? tap_x_before : next_tap_x;
       row               <= back ? row_before : next_row;
@@ -110,6 +118,7 @@ module kiln_packed_runs #(
     end
     if (reset) begin
       done_before              <= '0;
+      begins_before            <= 1'b1;
       tap_y_before             <= '0;
       tap_x_before             <= '0;
       row_before               <= '0;
@@ -118,6 +127,8 @@ module kiln_packed_runs #(
       tap_column_offset_before <= '0;
     end else if (advance && last && last_word) begin
       done_before              <= next_done;
+      begins_before            <= ends_run;
+      remaining_before         <= next_remaining;
       tap_y_before             <= next_tap_y;
       tap_x_before             <= next_tap_x;
       row_before               <= next_row;
@@ -126,4 +137,13 @@ module kiln_packed_runs #(
       tap_column_offset_before <= next_tap_column_offset;
     end
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      begins_at_first_entry : assert (begins == (done == '0));
+      remaining_follows : assert (begins || !advance || remaining == run_entries - done);
+    end
+  end
+`endif
 endmodule
