@@ -71,41 +71,47 @@ module kiln_operand_buffer #(
   assign complete       = take && in_tag.last_of_word;
   assign complete_place = in_tag.place;
 
-  // ---- First cycles: conversion to numbers.
-  logic [3:0] element;
-  logic [31:0] scale, zero_point;
+  // ---- First cycles: conversion to numbers. Beyond sixteen lanes, each group of eight has its own
+  // copy of the operands' formats.
+  localparam int unsigned GROUP = LANES > 16 ? 8 : LANES;  // lanes
+  localparam int unsigned GROUPS = (LANES + GROUP - 1) / GROUP;
+  logic [GROUPS*4-1:0] elements;  // of each group
+  logic [GROUPS*32-1:0] scales, zero_points;
   logic dense;
-  always_comb begin
-    element    = command.operand0.element;
-    scale      = command.operand0.scale;
-    zero_point = command.operand0.zero_point;
-    if (in_tag.operand == 2'd1) begin
-      element    = command.operand1.element;
-      scale      = command.operand1.scale;
-      zero_point = command.operand1.zero_point;
-    end
-    if (in_tag.operand == 2'd2) begin
-      element    = command.operand2.element;
-      scale      = command.operand2.scale;
-      zero_point = command.operand2.zero_point;
-    end
-    dense = in_tag.access == kiln_systolic_pkg::ACCESS_DENSE;
+  assign dense = in_tag.access == kiln_systolic_pkg::ACCESS_DENSE;
+  for (genvar i = 0; i < GROUPS; i++) begin : g_format
+    kiln_operand_format #(
+        .STORED(GROUPS > 1)
+    ) format (
+        .clock,
+        .elements({command.operand2.element, command.operand1.element, command.operand0.element}),
+        .scales({command.operand2.scale, command.operand1.scale, command.operand0.scale}),
+        .zero_points({
+          command.operand2.zero_point, command.operand1.zero_point, command.operand0.zero_point
+        }),
+        .operand(in_tag.operand),
+        .element(elements[i*4+:4]),
+        .scale(scales[i*32+:32]),
+        .zero_point(zero_points[i*32+:32])
+    );
   end
 
   // The factor of each lane: the stream's scale, times the block scale. kiln_operand_decoder takes
   // it with the element, or one cycle later.
   localparam bit LATE_FACTOR = kiln_format_pkg::is_short_float(VECTOR_FORMAT) && CONVERT >= 3;
   logic [LANES*32-1:0] factors_of_lanes;
-  logic [31:0] scale_now;
+  logic [GROUPS*32-1:0] scales_now;
   if (LATE_FACTOR) begin : g_late_scale
-    always_ff @(posedge clock) if (take) scale_now <= scale;
+    always_ff @(posedge clock) if (take) scales_now <= scales;
   end else begin : g_scale_at_once
-    assign scale_now = scale;
+    assign scales_now = scales;
   end
   if (BLOCK_SIZE == 0) begin : g_no_scales
     assign in_ready         = 1'b1;
     assign scale_ready      = 1'b1;
-    assign factors_of_lanes = {LANES{scale_now}};
+    for (genvar lane = 0; lane < LANES; lane++) begin : g_lane
+      assign factors_of_lanes[lane*32+:32] = scales_now[lane/GROUP*32+:32];
+    end
     wire unused_scales = &{1'b0, scale_valid, scale_code, scale_tag};
   end else begin : g_scales
     localparam int unsigned SCALES = kiln_vector_pkg::scales_of_word(BLOCK_SIZE, LANES);
@@ -137,19 +143,20 @@ module kiln_operand_buffer #(
       end
       if (kiln_format_pkg::is_power_of_two(SCALE_FORMAT)) begin : g_power
         kiln_fp32_times_power times_power (
-            .value(scale_now),
+            .value(scales_now[31:0]),
             .power(block_scale_now),
             .product
         );
       end else begin : g_product
         always_comb begin
           product = '0;
-          if (multiplies) product = kiln_fp32_pkg::multiply(scale_now, block_scale_now);
+          if (multiplies) product = kiln_fp32_pkg::multiply(scales_now[31:0], block_scale_now);
         end
       end
       for (genvar lane = i * BLOCK_SIZE; lane < (SCALES == 1 ? LANES : (i + 1) * BLOCK_SIZE);
           lane++) begin : g_lane
-        assign factors_of_lanes[lane*32+:32] = multiplies ? product : scale_now;
+        assign factors_of_lanes[lane*32+:32] =
+            multiplies ? product : scales_now[lane/GROUP*32+:32];
       end
     end
   end
@@ -159,10 +166,12 @@ module kiln_operand_buffer #(
   logic [MOVES-1:0] moves;  // bit i: register i of the conversion takes data
   logic converted;  // the conversion ends
   logic [WORD-1:0] decoded;
-  logic [1:0] shift;
-  assign shift = kiln_vector_pkg::element_shift(element, VECTOR_SHIFT, INPUT_SHIFT, WEIGHT_SHIFT);
   for (genvar lane = 0; lane < LANES; lane++) begin : g_decode
+    logic [3:0] element;
+    logic [1:0] shift;
     logic [31:0] bits;
+    assign element = elements[lane/GROUP*4+:4];
+    assign shift = kiln_vector_pkg::element_shift(element, VECTOR_SHIFT, INPUT_SHIFT, WEIGHT_SHIFT);
     always_comb begin
       bits = in_data[lane*32+:32];
       if (shift == 2'd0) bits = {24'd0, in_data[lane*8+:8]};
@@ -182,7 +191,7 @@ module kiln_operand_buffer #(
         .enable(take && (dense || lane == 0)),
         .element,
         .bits,
-        .zero_point,
+        .zero_point(zero_points[lane/GROUP*32+:32]),
         .scale(factors_of_lanes[lane*32+:32]),
         .number(decoded[lane*NUMBER+:NUMBER])
     );
