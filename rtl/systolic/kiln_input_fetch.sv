@@ -369,12 +369,30 @@ module kiln_input_fetch #(
 
   // The words of a depthwise request: of the column tiles of a position, or of a row of the region.
   // The parts of such a row to the left and to the right of the image have requests of their own.
+  // Where a request may have several words, they are found without the sums that packed runs are
+  // part of: the walk depends on them, and would be late.
+  logic signed [39:0] words_begin;
+  logic [39:0] words_address;
+  logic row_of_words_inside, column_of_words_inside;
+  if (DEPTHWISE_WORDS_PER_CYCLE == 1) begin : g_one_word
+    assign words_begin = begins;
+    assign words_address = place_address + begins;
+    assign row_of_words_inside = row_inside;
+    assign column_of_words_inside = column_inside;
+  end else begin : g_words
+    assign words_begin = command.image.column_origin + column_offset +
+        40'(words_before) * COLUMN_TILE_BYTES;
+    assign words_address = command.image.base + channel_offset + command.image.row_origin +
+        row_offset + words_begin;
+    assign row_of_words_inside = iy < {8'd0, command.image.height};
+    assign column_of_words_inside = ix < {8'd0, command.image.width};
+  end
   logic left_of_image, right_of_image, words_outside;
   logic [COUNT_BITS-1:0] row_words;
-  assign left_of_image = begins < 0;
-  assign right_of_image = begins >= $signed(row_bytes);
-  assign words_outside =
-      !row_inside || (joined_rows ? left_of_image || right_of_image : !column_inside);
+  assign left_of_image = words_begin < 0;
+  assign right_of_image = words_begin >= $signed(row_bytes);
+  assign words_outside = !row_of_words_inside ||
+      (joined_rows ? left_of_image || right_of_image : !column_of_words_inside);
   assign row_words = last_column_of_tiles ? command.region.last_places_x : command.region.places_x;
   kiln_word_run #(
       .WORDS_PER_CYCLE(DEPTHWISE_WORDS_PER_CYCLE),
@@ -384,10 +402,10 @@ module kiln_input_fetch #(
       .reset,
       .length(joined_rows ? row_words : last_block ? command.reduction.last_fill_groups :
           command.reduction.groups_per_bank),
-      .address(place_address + begins),
+      .address(words_address),
       .padding(words_outside),
-      .limited(joined_rows && row_inside && !right_of_image),
-      .limit(left_of_image ? -begins : row_bytes - begins),
+      .limited(joined_rows && row_of_words_inside && !right_of_image),
+      .limit(left_of_image ? -words_begin : row_bytes - words_begin),
       .advance(walk && depthwise),
       .place(words_before),
       .words,
