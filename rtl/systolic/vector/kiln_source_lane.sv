@@ -27,10 +27,11 @@ module kiln_source_lane #(
     input  logic [31:0] scale,  // fp32, as is the bias
     input  logic [31:0] bias,
     input  logic [NUMBER-1:0] row_number,  // what an earlier pass stored
-    input  logic late_accumulator,  // the value is the accumulator's
-    input  logic late_factor,  // it is the operand times the factor
-    input  logic late_row,  // it is row_number
-    input  logic [NUMBER-1:0] late_other,  // it is this otherwise
+    // These three come one cycle with `advance` before the late inputs, or with them if CONVERT is 0.
+    input  logic source_valid,
+    input  logic [1:0] source,  // kiln_systolic_pkg::source_t
+    input  logic averages,  // an operand is multiplied by the factor
+    input  logic [NUMBER-1:0] constant,  // late, as operand and factor
     input  logic [NUMBER-1:0] operand,
     input  logic [NUMBER-1:0] factor,
     output logic [NUMBER-1:0] result
@@ -43,6 +44,25 @@ module kiln_source_lane #(
   if (!INTEGER) begin : g_no_offset
     wire unused_offset = &{1'b0, offset};
   end
+
+  // The value: the accumulator's, the operand times the factor, row_number, constant, or operand.
+  // Each lane has registers of its own for this choice, because one that drives many lanes is slow.
+  logic [3:0] choice, late_choice;
+  logic late_accumulator, late_factor, late_row, late_constant;
+  logic [NUMBER-1:0] late_other;
+  assign choice = {
+    source == kiln_systolic_pkg::SOURCE_CONSTANT,
+    source == kiln_systolic_pkg::SOURCE_ROW_BUFFER,
+    source_valid && source == kiln_systolic_pkg::SOURCE_OPERAND0 && averages,
+    source_valid && source == kiln_systolic_pkg::SOURCE_ACCUMULATOR
+  };
+  if (CONVERT == 0) begin : g_choice
+    assign late_choice = choice;
+  end else begin : g_late_choice
+    always_ff @(posedge clock) if (advance) late_choice <= choice;
+  end
+  assign {late_constant, late_row, late_factor, late_accumulator} = late_choice;
+  assign late_other = late_constant ? constant : operand;
 
   // What an earlier pass stored, in the cycle of the late inputs.
   logic [NUMBER-1:0] row_now;

@@ -9,9 +9,9 @@
 // and channel parameters are first rounded to it, and the fma is a product and a sum, each rounded;
 // operands, factor and constant arrive as its numbers. Numbers are the upper NUMBER bits of fp32
 // numbers (kiln_format_pkg::number_bits).
-//   time      Accumulators, their parameters and the row's word come with in_valid; all else comes
-//             CONVERT cycles with `advance` later. The word is at the outputs after LATENCY more
-//             such cycles; one word per cycle.
+//   time      Accumulators, their parameters, the row's word, `source` and `averages` come with
+//             in_valid; all else comes CONVERT cycles with `advance` later. The word is at the
+//             outputs after LATENCY more such cycles; one word per cycle.
 //   C++ twin  kiln::systolic::AccumulatorToValue (targets/systolic/simulate/arithmetic.h)
 module kiln_vector_source #(
     parameter int unsigned LANES = 4,
@@ -47,7 +47,8 @@ module kiln_vector_source #(
     output logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*NUMBER-1:0] out_operands
 );
   // The words in the conversion, and the one with the late inputs.
-  logic late_valid;
+  logic late_valid, source_valid, source_averages;
+  logic [1:0] source_now;
   logic [CONVERT+LATENCY-1:0] moves;
   logic [LATENCY-1:0] late_moves;
   if (CONVERT == 0) begin : g_no_conversion
@@ -64,10 +65,18 @@ module kiln_vector_source #(
     end
   end
 
-  logic late_accumulator, late_factor, late_row;
-  assign late_accumulator = late_valid && source == kiln_systolic_pkg::SOURCE_ACCUMULATOR;
-  assign late_factor = late_valid && source == kiln_systolic_pkg::SOURCE_OPERAND0 && averages;
-  assign late_row    = source == kiln_systolic_pkg::SOURCE_ROW_BUFFER;
+  kiln_vector_delay #(
+      .WIDTH (3),
+      .CYCLES(CONVERT > 0 ? CONVERT - 1 : 0)
+  ) wait_source (
+      .clock,
+      .reset,
+      .advance,
+      .in_valid,
+      .in_data({source, averages}),
+      .out_valid(source_valid),
+      .out_data({source_now, source_averages})
+  );
   for (genvar lane = 0; lane < LANES; lane++) begin : g_lane
     kiln_source_lane #(
         .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT),
@@ -83,11 +92,10 @@ module kiln_vector_source #(
         .scale(scales[lane*32+:32]),
         .bias(biases[lane*32+:32]),
         .row_number(row_word[lane*NUMBER+:NUMBER]),
-        .late_accumulator,
-        .late_factor,
-        .late_row,
-        .late_other(source == kiln_systolic_pkg::SOURCE_CONSTANT ? constant :
-            in_operands[lane*NUMBER+:NUMBER]),
+        .source_valid,
+        .source(source_now),
+        .averages(source_averages),
+        .constant,
         .operand(in_operands[lane*NUMBER+:NUMBER]),
         .factor,
         .result(out_value[lane*NUMBER+:NUMBER])

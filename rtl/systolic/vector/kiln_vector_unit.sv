@@ -619,9 +619,8 @@ module kiln_vector_unit #(
   logic operand_empty;
   // The same CONVERT cycles later, when the accumulators have been converted and the operands are
   // read.
-  logic late_averages, late_window, late_sums, late_divides;
+  logic late_window, late_sums, late_divides;
   kiln_vector_pkg::word_tag_t late_tag;
-  logic [1:0] late_source;
   logic [NUMBER-1:0] late_constant, late_window_factor;
 
   assign accumulation_enable  = issue && drain;
@@ -654,11 +653,10 @@ module kiln_vector_unit #(
     end
   end
 
-  localparam int unsigned LATE = kiln_vector_pkg::WORD_TAG_BITS + 6 + 2 * NUMBER;
+  localparam int unsigned LATE = kiln_vector_pkg::WORD_TAG_BITS + 3 + 2 * NUMBER;
   logic [LATE-1:0] raw_word, late_word;
   logic unused_late_valid;
-  assign raw_word = {raw_tag, raw_source, raw_constant, raw_averages, raw_window, raw_sums,
-      raw_divides, raw_window_factor};
+  assign raw_word = {raw_tag, raw_constant, raw_window, raw_sums, raw_divides, raw_window_factor};
   kiln_vector_delay #(
       .WIDTH (LATE),
       .CYCLES(CONVERT)
@@ -671,8 +669,8 @@ module kiln_vector_unit #(
       .out_valid(unused_late_valid),
       .out_data(late_word)
   );
-  assign {late_tag, late_source, late_constant, late_averages, late_window, late_sums, late_divides,
-      late_window_factor} = late_word;
+  assign {late_tag, late_constant, late_window, late_sums, late_divides, late_window_factor} =
+      late_word;
 
   // The operands are read one cycle before they are wanted.
   logic reads;
@@ -766,9 +764,9 @@ module kiln_vector_unit #(
       .biases(parameter_biases),
       .row_word,
       .in_tag(late_tag),
-      .source(late_source),
+      .source(raw_source),
       .in_operands(source_operands),
-      .averages(late_averages),
+      .averages(raw_averages),
       .factor(source_factor),
       .constant(late_constant),
       .next_valid(next_valids[0]),
@@ -880,20 +878,46 @@ module kiln_vector_unit #(
   logic [LANES-1:0] exit_lanes;
   logic exit_reduces, exit_maximum;
   kiln_vector_pkg::departure_t next_departure;
-  kiln_vector_pkg::target_t departure_target;  // the output stream of the word's instruction
+  // The output stream of the word's instruction.
+  kiln_vector_pkg::target_t next_target, departure_target;
   assign next_departure = exit_departure;
+  assign next_target = targets[SLOT_INDEX_BITS'(next_departure.slot)];
   assign departure_taken = !departure_there || (exit_valid && advance);
   always_ff @(posedge clock) begin
     if (reset) departure_there <= 1'b0;
     else if (departure_taken) departure_there <= departure_valid;
     if (departure_taken) begin
       departure        <= next_departure;
-      departure_target <= targets[SLOT_INDEX_BITS'(next_departure.slot)];
+      departure_target <= next_target;
       exit_reduces     <= next_departure.reduce != kiln_systolic_pkg::REDUCE_NONE;
       exit_maximum     <= next_departure.reduce == kiln_systolic_pkg::REDUCE_MAX;
       for (int i = 0; i < LANES; i++)
         exit_lanes[i] <= kiln_vector_pkg::LANE_BITS'(i) < next_departure.lanes;
     end
+  end
+
+  // The inverse of the output's scale for each lane. Beyond sixteen lanes, each group of eight has
+  // its own copy.
+  localparam int unsigned GROUP = LANES > 16 ? 8 : LANES;  // lanes
+  localparam int unsigned GROUPS = (LANES + GROUP - 1) / GROUP;
+  logic [GROUPS*32-1:0] inverse_of_group;
+  logic [WORD-1:0] departure_inverse;
+  if (GROUPS == 1) begin : g_inverse
+    assign inverse_of_group = departure_target.inverse_scale;
+  end else begin : g_inverses
+    for (genvar i = 0; i < GROUPS; i++) begin : g_copy
+      kiln_copy_word #(
+          .WIDTH(32)
+      ) copy (
+          .clock,
+          .enable(departure_taken),
+          .in(next_target.inverse_scale),
+          .out(inverse_of_group[i*32+:32])
+      );
+    end
+  end
+  for (genvar lane = 0; lane < LANES; lane++) begin : g_inverse_of_lane
+    assign departure_inverse[lane*32+:32] = inverse_of_group[lane/GROUP*32+:32];
   end
 
   // Results that stay on chip: the row buffer and the scalars.
@@ -988,7 +1012,7 @@ module kiln_vector_unit #(
       .in_block(gathered),
       .element(leaving_target.element),
       .values(leaving_value),
-      .inverse_scales(gathered ? gathered_inverse : {LANES{leaving_target.inverse_scale}}),
+      .inverse_scales(gathered ? gathered_inverse : departure_inverse),
       .zero_point(leaving_target.zero_point),
       .low(leaving_target.low),
       .high(leaving_target.high),

@@ -1,5 +1,6 @@
 // Compares kiln_source_lane with AccumulatorToValue, and operands times a factor with a product
 // rounded to the vector format: integer and float accumulators, fp32 and a narrower vector format.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -62,16 +63,17 @@ void FollowsItsTwin(const char* accumulation_format, const char* vector_format, 
     const float operand = numbers.Round(RandomFloat(random)),
                 factor = numbers.Round(RandomFloat(random)),
                 row = numbers.Round(RandomFloat(random)),
-                other = numbers.Round(RandomFloat(random));
-    const int source = i % 4;  // accumulator, operand times factor, row, other
-    float expected = other;
+                constant = numbers.Round(RandomFloat(random));
+    const int source = i % 4;  // kiln_systolic_pkg::source_t
+    const bool averages = random.Below(2) != 0;
+    float expected = constant;
     if (source == 0) {
       expected = config.accumulation_format.is_integer()
                      ? AccumulatorToValue(numbers, static_cast<int32_t>(code), offset, scale, bias)
                      : AccumulatorToValue(numbers, DecodeFloat(config.accumulation_format, code),
                                           scale, bias);
     } else if (source == 1) {
-      expected = numbers.Round(operand * factor);
+      expected = averages ? numbers.Round(operand * factor) : operand;
     } else if (source == 2) {
       expected = row;
     }
@@ -85,10 +87,11 @@ void FollowsItsTwin(const char* accumulation_format, const char* vector_format, 
       model.scale = early ? std::bit_cast<uint32_t>(scale) : 0;
       model.bias = early ? std::bit_cast<uint32_t>(bias) : 0;
       model.row_number = early ? number_of(row) : 0;
-      model.late_accumulator = late && source == 0;
-      model.late_factor = late && source == 1;
-      model.late_row = late && source == 2;
-      model.late_other = late ? number_of(other) : 0;
+      const bool chooses = cycle == std::max(convert - 1, 0);
+      model.source_valid = chooses;
+      model.source = static_cast<uint8_t>(chooses ? source : random.Below(4));
+      model.averages = averages;
+      model.constant = late ? number_of(constant) : 0;
       model.operand = late ? number_of(operand) : 0;
       model.factor = late ? number_of(factor) : 0;
       step(advance);
@@ -97,7 +100,8 @@ void FollowsItsTwin(const char* accumulation_format, const char* vector_format, 
     const auto got = std::bit_cast<float>(static_cast<uint32_t>(model.result) << (32 - bits));
     ASSERT_TRUE(Same(got, expected))
         << got << " for " << expected << " of source " << source << ", code " << code << ", offset "
-        << offset << ", scale " << scale << ", bias " << bias << ", " << operand << " * " << factor;
+        << offset << ", scale " << scale << ", bias " << bias << ", " << operand << " * " << factor
+        << (averages ? ", averages" : "");
   }
 }
 

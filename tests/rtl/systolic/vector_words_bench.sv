@@ -173,16 +173,14 @@ module vector_words_bench #(
   );
 
   // The late inputs come after the conversion.
-  localparam int unsigned LATE = kiln_vector_pkg::WORD_TAG_BITS + 3 + OPERANDS * 32 + 2 * 16;
+  localparam int unsigned LATE = kiln_vector_pkg::WORD_TAG_BITS + OPERANDS * 32 + 2 * 16;
   logic [LATE-1:0] early, late;
   kiln_vector_pkg::word_tag_t late_tag;
-  logic [1:0] late_source;
-  logic late_averages;
   logic [OPERANDS*32-1:0] late_operands;
   logic [15:0] late_factor, late_constant;
   logic [SAVED*32-1:0] unused_short_saved;
-  assign early = {in_tag, source, averages, narrow_operands, factor[31:16], constant[31:16]};
-  assign {late_tag, late_source, late_averages, late_operands, late_factor, late_constant} = late;
+  assign early = {in_tag, narrow_operands, factor[31:16], constant[31:16]};
+  assign {late_tag, late_operands, late_factor, late_constant} = late;
   kiln_vector_delay #(
       .WIDTH (LATE),
       .CYCLES(3)
@@ -211,9 +209,9 @@ module vector_words_bench #(
       .biases,
       .row_word({row_word[63:48], row_word[31:16]}),
       .in_tag(late_tag),
-      .source(late_source),
+      .source,
       .in_operands(late_operands),
-      .averages(late_averages),
+      .averages,
       .factor(late_factor),
       .constant(late_constant),
       .next_valid(unused_nexts[3]),
