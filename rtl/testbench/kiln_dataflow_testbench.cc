@@ -51,6 +51,7 @@ namespace {
 struct Stream {
   std::string name;
   CData *valid, *ready;
+  const CData* last;  // TLAST of an output
   void* data;
   size_t bytes;    // of a beat
   uint64_t beats;  // of an image
@@ -178,10 +179,14 @@ class Simulation {
     KILN_WEIGHTS(KILN_PORT)
 #undef KILN_PORT
     if (ports_ > 0) registers_.Add(0x008, 1);  // run
-#define KILN_STREAM(name, bytes, beats) \
-  {#name, &top_->name##_tvalid, &top_->name##_tready, &top_->name##_tdata, bytes, beats, {}},
-    in_ = {KILN_INPUTS(KILN_STREAM)};
-    out_ = {KILN_OUTPUTS(KILN_STREAM)};
+#define KILN_STREAM(name, last, bytes, beats)                                               \
+  {#name, &top_->name##_tvalid, &top_->name##_tready, last, &top_->name##_tdata, bytes, beats, {}},
+#define KILN_INPUT(name, bytes, beats) KILN_STREAM(name, nullptr, bytes, beats)
+#define KILN_OUTPUT(name, bytes, beats) KILN_STREAM(name, &top_->name##_tlast, bytes, beats)
+    in_ = {KILN_INPUTS(KILN_INPUT)};
+    out_ = {KILN_OUTPUTS(KILN_OUTPUT)};
+#undef KILN_INPUT
+#undef KILN_OUTPUT
 #undef KILN_STREAM
     for (const uint64_t words : {KILN_CHANNEL_WORDS})
       channels_.push_back({.words_of_image = words});
@@ -314,7 +319,9 @@ class Simulation {
       const auto* beat = static_cast<const uint8_t*>(s.data);
       s.content.insert(s.content.end(), beat, beat + s.bytes);
       s.at += s.bytes;
-      if (s.done() % s.beats == 0) {
+      const bool ends = s.done() % s.beats == 0;
+      if ((*s.last != 0) != ends) Fail(s.name + ": TLAST is not with the last beat of an image");
+      if (ends) {
         int64_t& image = finished_[s.done() / s.beats - 1];
         image = std::max(image, cycle - first_ + 1);
       }

@@ -21,7 +21,7 @@ DesignPackage Small() {
   package.name = "point_net";
   package.title = "a point";
   package.top.name = "top";
-  package.top.buses = {{"in", AxiStreamSinkSignals(2, false)}};
+  package.top.buses = {{"in", AxiStreamSinkSignals(2)}};
   package.sources = {"rtl/kiln_fifo.sv", "top.sv"};
   package.programs = {"testbench/main.cc"};
   package.headers = {"design.h"};
@@ -92,7 +92,7 @@ TEST(DesignPackage, BusesHaveTheirKindAndMode) {
                        {"both", AxiSignals(8, 40)},
                        {"read", AxiReadSignals(8, 32)},
                        {"write", AxiWriteSignals(8, 32)},
-                       {"send", AxiStreamSourceSignals(4)}};
+                       {"send", AxiStreamSourceSignals(4, true)}};
   package.top.ports = {{true, 1, "irq"}};
   const std::string xml = IpXactComponent(package);
   for (const char* type :

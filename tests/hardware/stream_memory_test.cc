@@ -19,9 +19,9 @@ using testing::HasSubstr;
 RtlProject MachineWithStreams() {
   TopModule top;
   top.buses = {{"control", AxiLiteSignals()},
-               {"in0", AxiStreamSinkSignals(3, false)},
-               {"in1", AxiStreamSinkSignals(24, false)},
-               {"out", AxiStreamSourceSignals(8, false)}};
+               {"in0", AxiStreamSinkSignals(3)},
+               {"in1", AxiStreamSinkSignals(24)},
+               {"out", AxiStreamSourceSignals(8, true)}};
   top.observed = {{true, 5, "levels"}};
   RtlProject project;
   SetTop(top, &project);
@@ -56,6 +56,7 @@ TEST(StreamMemory, ShowsTheChannelsOfTheMachineIfAsked) {
     AddSoc({}, 0, &project, observed);
     EXPECT_THAT(project.soc->top_text, HasSubstr(observed ? ".pushed(pushed)" : ".pushed()"));
     EXPECT_EQ(project.soc->description->observed.size(), observed ? 2u : 0u);
+    EXPECT_THAT(project.soc->top_text, HasSubstr(".out_tlast()"));
     const auto header = std::ranges::find(project.soc->others, "design.h",
                                           &std::pair<std::string, std::string>::first);
     ASSERT_NE(header, project.soc->others.end());
@@ -95,7 +96,7 @@ TEST(StreamMemory, StreamsLieOneAfterTheOtherInMemory) {
 TEST(StreamMemory, PortsReadConstantsBehindTheStreams) {
   TopModule top;
   top.buses = {{"control", AxiLiteSignals()},
-               {"in", AxiStreamSinkSignals(4, false)},
+               {"in", AxiStreamSinkSignals(4)},
                {"out", AxiStreamSourceSignals(8, false)},
                {"weights0", AxiReadSignals(32, 40)}};
   RtlProject project;

@@ -21,7 +21,7 @@ TEST(TopModule, HasPortsWiresAndInstances) {
   TopModule top;
   top.name = "small";
   top.comment = "A small machine.";
-  top.buses = {{"in", AxiStreamSinkSignals(4)}, {"out", AxiStreamSourceSignals(1)}};
+  top.buses = {{"in", AxiStreamSinkSignals(4)}, {"out", AxiStreamSourceSignals(1, true)}};
   top.ports = {{true, 1, "irq"}, {false, 2, "mode"}};
   top.observed_comment = "For testbenches.";
   top.observed = {{true, 16, "finished"}, {true, 1, "running"}};
@@ -43,12 +43,9 @@ TEST(TopModule, HasPortsWiresAndInstances) {
             "    input  logic in_tvalid,\n"
             "    output logic in_tready,\n"
             "    input  logic [31:0] in_tdata,\n"
-            "    input  logic [3:0] in_tkeep,\n"
-            "    input  logic in_tlast,\n"
             "    output logic out_tvalid,\n"
             "    input  logic out_tready,\n"
             "    output logic [7:0] out_tdata,\n"
-            "    output logic out_tkeep,\n"
             "    output logic out_tlast,\n"
             "    output logic irq,\n"
             "    input  logic [1:0] mode,\n"
@@ -97,7 +94,7 @@ TEST(TopModule, MastersHaveProtAndCache) {
 TEST(TopModule, CheckersAreLeftOutOfSynthesis) {
   TopModule top;
   top.comment = "One stream.";
-  top.buses = {{"in", AxiStreamSinkSignals(1, /*packets=*/false)}};
+  top.buses = {{"in", AxiStreamSinkSignals(1)}};
   top.instances = {{.module = "kiln_handshake_checker",
                     .name = "checker",
                     .parameters = {{"WIDTH", "8"}},
@@ -142,8 +139,8 @@ TEST(AxiSignals, AMasterDrivesWhatTheStandardSays) {
 
 TEST(AxiSignals, AStreamHasTwoEnds) {
   EXPECT_EQ(NamesOf(AxiStreamSinkSignals(8), /*output=*/true), "tready ");
-  EXPECT_EQ(NamesOf(AxiStreamSourceSignals(8), /*output=*/false), "tready ");
-  EXPECT_EQ(NamesOf(AxiStreamSourceSignals(8), /*output=*/true), "tvalid tdata tkeep tlast ");
+  EXPECT_EQ(NamesOf(AxiStreamSourceSignals(8, true), /*output=*/false), "tready ");
+  EXPECT_EQ(NamesOf(AxiStreamSourceSignals(8, true), /*output=*/true), "tvalid tdata tlast ");
 }
 
 }  // namespace

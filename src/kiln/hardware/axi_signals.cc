@@ -45,19 +45,14 @@ std::vector<Signal> AxiLiteSignals() {
           {true, 2, "rresp"}};
 }
 
-std::vector<Signal> AxiStreamSinkSignals(int data_bytes, bool packets) {
-  std::vector<Signal> signals = {
-      {false, 1, "tvalid"}, {true, 1, "tready"}, {false, data_bytes * 8, "tdata"}};
-  if (packets) {
-    signals.push_back({false, data_bytes, "tkeep"});
-    signals.push_back({false, 1, "tlast"});
-  }
-  return signals;
+std::vector<Signal> AxiStreamSinkSignals(int data_bytes) {
+  return {{false, 1, "tvalid"}, {true, 1, "tready"}, {false, data_bytes * 8, "tdata"}};
 }
 
-std::vector<Signal> AxiStreamSourceSignals(int data_bytes, bool packets) {
-  std::vector<Signal> signals = AxiStreamSinkSignals(data_bytes, packets);
+std::vector<Signal> AxiStreamSourceSignals(int data_bytes, bool marks_last) {
+  std::vector<Signal> signals = AxiStreamSinkSignals(data_bytes);
   for (Signal& signal : signals) signal.output = !signal.output;
+  if (marks_last) signals.push_back({true, 1, "tlast"});
   return signals;
 }
 

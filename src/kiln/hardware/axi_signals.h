@@ -30,11 +30,10 @@ std::vector<Signal> AxiSignals(int port_bytes, int address_bits);
 std::vector<Signal> AxiSignalsWithIds(int port_bytes, int address_bits, int id_bits);
 // Returns the signals of an AXI4-Lite slave with 32-bit data and 12-bit addresses.
 std::vector<Signal> AxiLiteSignals();
-// Return the signals of an AXI4-Stream with `data_bytes` bytes per beat that the accelerator
-// receives (sink) or sends (source). Streams of packets also have TKEEP and TLAST, as those of
-// rtl/bus do.
-std::vector<Signal> AxiStreamSinkSignals(int data_bytes, bool packets = true);
-std::vector<Signal> AxiStreamSourceSignals(int data_bytes, bool packets = true);
+// Return the signals of an AXI4-Stream with `data_bytes` bytes per beat, all of them used, that the
+// accelerator receives (sink) or sends (source). A source may mark the ends of its packets by TLAST.
+std::vector<Signal> AxiStreamSinkSignals(int data_bytes);
+std::vector<Signal> AxiStreamSourceSignals(int data_bytes, bool marks_last);
 
 // Returns the signal `name` of a bus, or null.
 const Signal* FindSignal(const Bus& bus, std::string_view name);

@@ -130,8 +130,11 @@ std::string BusText(const Bus& bus) {
   };
   switch (BusKindOf(bus)) {
     case BusKind::kAxiStream:
-      return fmt::format("AXI4-Stream, {}, {} bits",
-                         FindSignal(bus, "tvalid")->output ? "out" : "in", bits("tdata"));
+      return fmt::format("AXI4-Stream, {}, {} bits{}",
+                         FindSignal(bus, "tvalid")->output ? "out" : "in", bits("tdata"),
+                         FindSignal(bus, "tlast") != nullptr
+                             ? "; TLAST with the last beat of an image"
+                             : "");
     case BusKind::kAxiLite:
       return fmt::format("AXI4-Lite slave, {} bits of data, {} of address", bits("wdata"),
                          bits("awaddr"));

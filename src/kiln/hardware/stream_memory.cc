@@ -142,6 +142,9 @@ TopModule SocTop(const RtlProject& machine, const SocStreams& streams, int split
       top.instances.push_back(std::move(parts));
       continue;
     }
+    // Behind memory, registers say how long a stream is.
+    if (FindSignal(bus, "tlast") != nullptr)
+      inner.connections.emplace_back(bus.name + "_tlast", "");
     Side& side = out ? from : to;
     const std::string index = side.streams == 1 ? "" : fmt::format("[{}]", side.number);
     const std::string data = fmt::format("[{}:{}]", 8 * (side.bytes + bytes) - 1, 8 * side.bytes);

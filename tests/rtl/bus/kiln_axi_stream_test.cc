@@ -1,5 +1,6 @@
 // kiln_axi_stream_register and kiln_axi_stream_fifo against a queue, with random stalls on both
-// sides: the handshakes of every cycle, every beat, and the throughput without stalls.
+// sides: the handshakes of every cycle, every beat, and the throughput without stalls; and the ends
+// of packets that kiln_stream_last marks.
 #include <deque>
 #include <type_traits>
 
@@ -7,6 +8,9 @@
 #include "Vstream_fifo_16.h"
 #include "Vstream_fifo_5.h"
 #include "Vstream_fifo_memory.h"
+#include "Vstream_last_1.h"
+#include "Vstream_last_12.h"
+#include "Vstream_last_2.h"
 #include "Vstream_register.h"
 #include "tests/rtl/support.h"
 
@@ -113,6 +117,32 @@ TEST(AxiStreamRegister, DeliversABeatPerCycle) { DeliversABeatPerCycle<Vstream_r
 TEST(AxiStreamFifo, DeliversABeatPerCycle) {
   DeliversABeatPerCycle<Vstream_fifo_5>();
   DeliversABeatPerCycle<Vstream_fifo_memory>();
+}
+
+template <typename Model>
+void MarksEveryLastBeat(int beats) {
+  Simulation<Model> stream(1);
+  Stalls stalls(2, 0.4);
+  stream->beat = 0;
+  stream.Reset();
+  int place = 0;  // of the next beat in its packet
+  for (int cycle = 0; cycle < 500; ++cycle) {
+    stream->beat = !stalls.Next();
+    stream.Settle();
+    ASSERT_EQ(stream->last, place == beats - 1) << "cycle " << cycle;
+    if (stream->beat) place = (place + 1) % beats;
+    stream.Step();
+  }
+  stream->beat = 0;
+  stream.Reset();  // also within a packet
+  stream.Settle();
+  EXPECT_EQ(stream->last, beats == 1);
+}
+
+TEST(StreamLast, IsWithEveryLastBeat) {
+  MarksEveryLastBeat<Vstream_last_1>(1);
+  MarksEveryLastBeat<Vstream_last_2>(2);
+  MarksEveryLastBeat<Vstream_last_12>(12);
 }
 
 // The stage carries a checker at its input.

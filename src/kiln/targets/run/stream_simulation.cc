@@ -23,8 +23,8 @@ void SetStreamTop(std::string_view module, const std::vector<hardware::RtlParame
                         "kiln_axi_memory.h",        "kiln_memory_timing.h"};
   hardware::TopModule top;
   top.comment = "The accelerator: one stream in, one out.";
-  top.buses = {{"in", hardware::AxiStreamSinkSignals(in_bytes, /*packets=*/false)},
-               {"out", hardware::AxiStreamSourceSignals(out_bytes, /*packets=*/false)}};
+  top.buses = {{"in", hardware::AxiStreamSinkSignals(in_bytes)},
+               {"out", hardware::AxiStreamSourceSignals(out_bytes, /*marks_last=*/false)}};
   top.instances = {
       {.module = std::string(module), .name = "machine", .parameters = parameters},
       {.module = "kiln_handshake_checker",

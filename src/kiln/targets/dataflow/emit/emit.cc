@@ -433,7 +433,7 @@ hardware::TopModule TopOf(const Pipeline& pipeline, const EmitOptions& options) 
       "// Emitted by Kiln.",
       options.name);
   top.buses.push_back({"control", hardware::AxiLiteSignals()});
-  std::vector<hardware::Instance> checkers;
+  std::vector<hardware::Instance> ends, checkers;  // beside the streams
   const auto add_streams = [&](StageKind kind, const std::string& prefix) {
     int number = 0;
     for (const int s : pipeline.Find(kind)) {
@@ -442,8 +442,15 @@ hardware::TopModule TopOf(const Pipeline& pipeline, const EmitOptions& options) 
       const Channel& channel = in ? pipeline.output(stage) : pipeline.input(stage);
       const auto bytes = static_cast<int>(BytesOfBeat(channel));
       const std::string name = fmt::format("{}{}", prefix, number++);
-      top.buses.push_back({name, in ? hardware::AxiStreamSinkSignals(bytes, false)
-                                    : hardware::AxiStreamSourceSignals(bytes, false)});
+      top.buses.push_back({name, in ? hardware::AxiStreamSinkSignals(bytes)
+                                    : hardware::AxiStreamSourceSignals(bytes, true)});
+      if (!in) {
+        ends.push_back({.module = "kiln_stream_last",
+                        .name = name + "_last",
+                        .parameters = {{"BEATS", fmt::format("{}", channel.words())}},
+                        .connections = {{"beat", fmt::format("{0}_tvalid && {0}_tready", name)},
+                                        {"last", name + "_tlast"}}});
+      }
       checkers.push_back({.module = "kiln_handshake_checker",
                           .name = name + "_checker",
                           .parameters = {{"WIDTH", fmt::format("{}", 8 * bytes)}},
@@ -497,7 +504,8 @@ hardware::TopModule TopOf(const Pipeline& pipeline, const EmitOptions& options) 
     top.instances[1].connections.emplace_back(fmt::format("axi_{}", signal.name),
                                               fmt::format("control_{}", signal.name));
   }
-  top.instances.insert(top.instances.end(), checkers.begin(), checkers.end());
+  for (const auto* const more : {&ends, &checkers})
+    top.instances.insert(top.instances.end(), more->begin(), more->end());
   return top;
 }
 
