@@ -1,6 +1,7 @@
 // The files of an emitted folder that say where inputs and outputs are.
 #include "kiln/hardware/design_guide.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -46,6 +47,21 @@ TEST(TensorHeader, NamesWhatIsInMemory) {
 
 #endif /* KILN_TENSORS_H */
 )");
+}
+
+TEST(Readme, SaysHowFarElementsAreApart) {
+  DesignGuide guide;
+  guide.family = "toy";
+  PlacedTensor blocked = TensorAt("v", 0x100);
+  // 64 channels: 16 in a word, and four planes of words; two pixels; codes of four bits.
+  blocked.axes = {{"y", {{1, 0}}}, {"x", {{2, 64}}}, {"channel", {{16, 4}, {4, 128}}}};
+  guide.inputs = {TensorAt("plain", 0x40), blocked};
+  const std::string readme = ReadmeOf(guide, "top", {}, {});
+  EXPECT_THAT(readme, testing::HasSubstr("- `plain`: int8, 2 (3 B apart) x 3 (1 B apart); 6 bytes "
+                                         "from 0x40; value = 0.5 * (code + 3).\n"));
+  EXPECT_THAT(readme, testing::HasSubstr(
+                          "- `v`: int8, y 1, x 2 (8 B apart), channel 64 (16 of 4 bits apart, in 4 "
+                          "groups 16 B apart); "));
 }
 
 }  // namespace

@@ -78,17 +78,27 @@ std::string FilesTable(const DesignGuide& guide, const std::string& top,
   return text;
 }
 
-// Returns the distance between consecutive indices: "16 bytes", or by digits of the index.
-std::string StrideText(const PlacedAxis& axis) {
-  std::string text;
+std::string Distance(int64_t bits) {
+  return bits % 8 == 0 ? fmt::format("{} B", bits / 8) : fmt::format("{} bits", bits);
+}
+
+// Returns the length of an axis and how far consecutive indices are apart: "49 (16 B apart)", or by
+// digits of the index "64 (16 of 1 B apart, in 4 groups 784 B apart)".
+std::string AxisText(const PlacedAxis& axis) {
+  std::string text = axis.name.empty() ? "" : axis.name + " ", apart;
+  text += fmt::format("{}", axis.count());
   for (const PlacedAxis::Digit& digit : axis.digits) {
-    const bool whole = digit.stride_bits % 8 == 0;
-    if (!text.empty()) text += ", then ";
-    if (axis.digits.size() > 1) text += fmt::format("{} x ", digit.count);
-    text += fmt::format("{} {}", whole ? digit.stride_bits / 8 : digit.stride_bits,
-                        whole ? "B" : "bits");
+    if (digit.count == 1) continue;
+    const bool whole = digit.count == axis.count();
+    if (whole) {
+      apart = Distance(digit.stride_bits) + " apart";
+    } else if (apart.empty()) {
+      apart = fmt::format("{} of {} apart", digit.count, Distance(digit.stride_bits));
+    } else {
+      apart += fmt::format(", in {} groups {} apart", digit.count, Distance(digit.stride_bits));
+    }
   }
-  return text;
+  return apart.empty() ? text : fmt::format("{} ({})", text, apart);
 }
 
 // Returns the lengths of a tensor's axes, with their names if they have any: "1 x 28 x 28".
@@ -101,18 +111,17 @@ std::string ShapeText(const PlacedTensor& tensor) {
   return shape;
 }
 
-// Returns a list of tensors: where each is, its shape, and how far elements are apart along each of
-// its axes.
+// Returns a list of tensors: where each is, its axes, and how far elements are apart along each.
 std::string TensorList(std::span<const PlacedTensor> tensors) {
   std::string text;
   for (const PlacedTensor& tensor : tensors) {
-    std::string strides;
+    std::string axes;
     for (const PlacedAxis& axis : tensor.axes) {
-      strides += (strides.empty() ? "" : "; ") + StrideText(axis);
+      const char* const between = axis.name.empty() ? " x " : ", ";
+      axes += (axes.empty() ? "" : between) + AxisText(axis);
     }
-    std::string item = fmt::format("`{}`: {}, {}, {} bytes from 0x{:x}", SampleName(tensor.name),
-                                   tensor.format, ShapeText(tensor), tensor.bytes(), tensor.base);
-    if (!strides.empty()) item += fmt::format("; distance along each axis: {}", strides);
+    std::string item = fmt::format("`{}`: {}, {}; {} bytes from 0x{:x}", SampleName(tensor.name),
+                                   tensor.format, axes, tensor.bytes(), tensor.base);
     if (!tensor.meaning.empty()) item += "; " + tensor.meaning;
     text += MarkdownItem(item + ".");
   }
@@ -130,11 +139,10 @@ std::string BusText(const Bus& bus) {
   };
   switch (BusKindOf(bus)) {
     case BusKind::kAxiStream:
-      return fmt::format("AXI4-Stream, {}, {} bits{}",
-                         FindSignal(bus, "tvalid")->output ? "out" : "in", bits("tdata"),
-                         FindSignal(bus, "tlast") != nullptr
-                             ? "; TLAST with the last beat of an image"
-                             : "");
+      return fmt::format(
+          "AXI4-Stream, {}, {} bits{}", FindSignal(bus, "tvalid")->output ? "out" : "in",
+          bits("tdata"),
+          FindSignal(bus, "tlast") != nullptr ? "; TLAST with the last beat of an image" : "");
     case BusKind::kAxiLite:
       return fmt::format("AXI4-Lite slave, {} bits of data, {} of address", bits("wdata"),
                          bits("awaddr"));
