@@ -346,9 +346,11 @@ TEST_F(HostileFolder, EmissionsLeaveWhatIsBehindLinks) {
       if (std::string_view(name) == "design.mk") fs::remove_all(design);
     }
   }
+  RtlProject with_kernels = Fifo();
+  with_kernels.guide.emplace().kernels = "x";
   ASSERT_TRUE(WriteRtlProject(Fifo(), design).ok());
   fs::create_symlink(Folder("outside/file"), design / "kernels.txt");
-  EXPECT_FALSE(AddToRtlProject(design, "kernels.txt", "x").ok());
+  EXPECT_FALSE(WriteRtlProject(with_kernels, design).ok());
   // Verilator and make write below build/.
   for (const char* name :
        {"build/build.log", "build/simulate", "build/model", "build/model_trace", "build/more/x"}) {
@@ -385,9 +387,10 @@ TEST_F(HostileFolder, EmissionsWriteToFilesAlone) {
   }
   fs::remove_all(design);
   ASSERT_TRUE(WriteRtlProject(Fifo(), design).ok());
+  RtlProject with_kernels = Fifo();
+  with_kernels.guide.emplace().kernels = "x";
   ASSERT_EQ(::mkfifo((design / "kernels.txt").c_str(), 0600), 0);
-  EXPECT_THAT(MessageOf(AddToRtlProject(design, "kernels.txt", "x")),
-              HasSubstr("is not a regular file"));
+  EXPECT_THAT(MessageOf(WriteRtlProject(with_kernels, design)), HasSubstr("is not a regular file"));
   fs::create_directories(design / "build");
   ASSERT_EQ(::mkfifo((design / "build/build.log").c_str(), 0600), 0);
   EXPECT_THAT(MessageOf(BuildSimulation(design).status()),

@@ -41,8 +41,11 @@ class RtlProjectFolder : public testing::Test {
 };
 
 TEST_F(RtlProjectFolder, KeepsNothingOfAnEarlierDesign) {
-  Write(ProjectOf("first_top", "kiln_fifo", "memory.hex"));
-  ASSERT_TRUE(AddToRtlProject(Design(), "kernels.txt", "of first_top").ok());
+  RtlProject first = ProjectOf("first_top", "kiln_fifo", "memory.hex");
+  first.guide.emplace().kernels = "of first_top";
+  Write(first);
+  EXPECT_EQ(*ReadFile(Design() / "kernels.txt"), "of first_top");
+  EXPECT_THAT(*ReadFile(Design() / "README.md"), HasSubstr("| `kernels.txt` | the kernels of"));
   ASSERT_TRUE(WriteFile(Design() / "notes.txt", "somebody's").ok());
   fs::create_directories(Design() / "build");
   ASSERT_TRUE(WriteFile(Design() / "build" / "simulate", "make's").ok());
@@ -230,7 +233,9 @@ TEST_F(SimulationFolder, IsBuiltAnewWhereItIsNotOfTheseFiles) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(Prints(), "genuine\n");
   EXPECT_EQ(NumberOfRuns(), 1);
   // An image is no source.
-  ASSERT_TRUE(AddToRtlProject(Design(), "memory.hex", "1").ok());
+  RtlProject with_image = ProjectOf("top", "kiln_fifo", "memory.h");
+  with_image.others.emplace_back("memory.hex", "1");
+  Write(with_image);
   EXPECT_EQ(Prints(), "genuine\n");
   EXPECT_EQ(NumberOfRuns(), 1);
   Write(ProjectOf("top", "kiln_pulse_delay", "memory.h"));
@@ -258,21 +263,25 @@ TEST_F(SimulationFolder, IsBuiltAnewWhereItIsNotOfTheseFiles) {
 // A network that is several machines: a folder for each, and a page beside them. An emission of
 // fewer machines, or of one, leaves nothing of the others.
 TEST_F(RtlProjectFolder, HoldsSeveralProjects) {
+  std::vector<std::pair<std::string, std::string>> pages = {{"README.md", "# A page\n"},
+                                                            {"kernels.txt", "kernels"}};
   const auto write = [&](const std::vector<std::string>& names) {
     std::vector<std::pair<std::string, RtlProject>> projects;
     for (const std::string& name : names)
       projects.emplace_back(name, ProjectOf("top", "kiln_fifo", name + ".hex"));
-    const Status status = WriteFolderOfProjects(projects, "# A page\n", Design());
+    const Status status = WriteFolderOfProjects(projects, pages, Design());
     EXPECT_TRUE(status.ok()) << status;
   };
   write({"part0", "part1"});
   EXPECT_TRUE(CheckRtlFolder(Design()).ok());
   EXPECT_THAT(ProjectsIn(Design()), testing::ElementsAre(Design() / "part0", Design() / "part1"));
-  for (const char* file : {"README.md", "part0/top.sv", "part0/part0.hex", "part1/emitted.txt"})
+  for (const char* file :
+       {"README.md", "kernels.txt", "part0/top.sv", "part0/part0.hex", "part1/emitted.txt"}) {
     EXPECT_TRUE(Has(file)) << file;
-  ASSERT_TRUE(AddToRtlProject(Design(), "kernels.txt", "kernels").ok());
+  }
   ASSERT_TRUE(WriteFile(Design() / "part1" / "notes.txt", "somebody's").ok());
 
+  pages.pop_back();
   write({"part0"});
   EXPECT_THAT(ProjectsIn(Design()), testing::ElementsAre(Design() / "part0"));
   for (const char* file : {"kernels.txt", "part1/top.sv", "part1/emitted.txt"})
@@ -289,7 +298,7 @@ TEST_F(RtlProjectFolder, HoldsSeveralProjects) {
   fs::create_directories(Design() / "part3");
   ASSERT_TRUE(WriteFile(Design() / "part3" / "letter.txt", "somebody's").ok());
   EXPECT_THAT(MessageOf(WriteFolderOfProjects({{"part3", ProjectOf("top", "kiln_fifo", "a.hex")}},
-                                              "", Design())),
+                                              {}, Design())),
               HasSubstr("part3: holds files that are not of an earlier emission"));
   EXPECT_TRUE(Has("part0/top.sv"));
 }

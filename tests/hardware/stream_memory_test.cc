@@ -167,9 +167,9 @@ TEST(StreamMemory, FewerProjectsLeaveNothing) {
   ASSERT_EQ(WriteRtlProject(project, folder.path()), OkStatus());
   const int of_one = files("soc");
   EXPECT_GT(of_one, 20);
-  ASSERT_EQ(
-      WriteFolderOfProjects({{"segment0", project}, {"segment1", project}}, "two\n", folder.path()),
-      OkStatus());
+  ASSERT_EQ(WriteFolderOfProjects({{"segment0", project}, {"segment1", project}},
+                                  {{"README.md", "two\n"}}, folder.path()),
+            OkStatus());
   EXPECT_EQ(files("soc"), 2 * of_one) << "of the segments";
   ASSERT_EQ(WriteRtlProject(project, folder.path()), OkStatus());
   EXPECT_EQ(files("segment0") + files("segment1"), 0);

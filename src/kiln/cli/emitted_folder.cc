@@ -97,9 +97,9 @@ Status EmitFolder(const CompiledNetwork& compiled, const std::filesystem::path& 
   const FolderContent content{.network = model.filename().string(),
                               .sample = {.inputs = std::move(sample)},
                               .figures = FiguresOf(compiled.report),
-                              .clock_mhz = compiled.accelerator->ClockMhz()};
-  KILN_RETURN_IF_ERROR(compiled.accelerator->EmitRtl(*compiled.program, content, folder));
-  return hardware::AddToRtlProject(folder, "kernels.txt", KernelsOf(*compiled.program));
+                              .clock_mhz = compiled.accelerator->ClockMhz(),
+                              .kernels = KernelsOf(*compiled.program)};
+  return compiled.accelerator->EmitRtl(*compiled.program, content, folder);
 }
 
 }  // namespace kiln::cli

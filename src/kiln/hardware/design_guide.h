@@ -28,6 +28,7 @@ struct DesignGuide {
   std::string layout;   // Markdown: what the tables of tensors leave open. May be empty.
   std::string sample;   // Markdown: what the sample holds. Empty: there is none.
   std::string figures;  // Markdown: clock, speed, area, energy. May be empty.
+  std::string kernels;  // the text of kernels.txt. Empty: the folder has no such file.
   std::map<std::string, std::string> files;  // the family's files: name, and what it holds
 };
 

@@ -371,6 +371,7 @@ StatusOr<ProjectFiles> FilesOf(const RtlProject& project) {
   if (!project.driver.empty() && !project.guide->inputs.empty()) {
     files.emplace_back(kTensorHeader, TensorHeader(*project.guide));
   }
+  if (!project.guide->kernels.empty()) files.emplace_back(kKernels, project.guide->kernels);
   std::vector<std::string> names = {kReadme, kEmitted};
   for (const auto& [name, text] : files) names.push_back(name);
   if (project.soc != nullptr) names.push_back(fmt::format("{}/", kSocFolder));
@@ -455,7 +456,8 @@ Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
 }
 
 Status WriteFolderOfProjects(const std::vector<std::pair<std::string, RtlProject>>& projects,
-                             const std::string& readme, const fs::path& folder) {
+                             const std::vector<std::pair<std::string, std::string>>& pages,
+                             const fs::path& folder) {
   KILN_RETURN_IF_ERROR(CheckRtlFolder(folder));
   KILN_RETURN_IF_ERROR(CheckNoLink(folder, kSocFolder));
   std::vector<ProjectTexts> texts;
@@ -474,7 +476,7 @@ Status WriteFolderOfProjects(const std::vector<std::pair<std::string, RtlProject
     texts.push_back(std::move(of_project));
   }
   KILN_RETURN_IF_ERROR(RemoveSoc(folder));
-  KILN_RETURN_IF_ERROR(WriteFiles({{kReadme, readme}}, names, folder));
+  KILN_RETURN_IF_ERROR(WriteFiles(pages, names, folder));
   for (size_t i = 0; i < projects.size(); ++i)
     KILN_RETURN_IF_ERROR(WriteTexts(texts[i], folder / projects[i].first));
   return OkStatus();
@@ -488,15 +490,6 @@ std::vector<fs::path> ProjectsIn(const fs::path& folder) {
     if (file.ends_with(settings)) folders.push_back((folder / file).parent_path());
   }
   return folders;
-}
-
-Status AddToRtlProject(const fs::path& folder, const std::string& name, const std::string& text) {
-  KILN_RETURN_IF_ERROR(CheckNoLink(folder, name));
-  KILN_RETURN_IF_ERROR(CheckNoLink(folder, kEmitted));
-  std::set<std::string> files = EmittedFiles(folder);
-  files.insert(name);
-  KILN_RETURN_IF_ERROR(ListEmitted(folder, files));
-  return WriteBelow(folder, name, text);
 }
 
 StatusOr<fs::path> BuildSimulation(const RtlProject& project, const SimulationKind& kind,

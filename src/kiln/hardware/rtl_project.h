@@ -77,16 +77,15 @@ Status CheckRtlFolder(const std::filesystem::path& folder);
 // and `others`.
 Status WriteRtlProject(const RtlProject& project, const std::filesystem::path& folder);
 
-// Writes several projects, each to the folder of its name below `folder`, and README.md with the
-// text `readme` beside them. Files of an earlier emission are treated as by WriteRtlProject.
+// The list of a network's kernels in an emitted folder (DesignGuide::kernels).
+inline constexpr char kKernels[] = "kernels.txt";
+
+// Writes several projects, each to the folder of its name below `folder`, and `pages`, texts with
+// their file names, beside them. Files of an earlier emission are treated as by WriteRtlProject.
 // Errors: those of WriteRtlProject.
 Status WriteFolderOfProjects(const std::vector<std::pair<std::string, RtlProject>>& projects,
-                             const std::string& readme, const std::filesystem::path& folder);
-
-// Writes a further file, `name` below the project's folder, and adds it to the list of emitted
-// files.
-Status AddToRtlProject(const std::filesystem::path& folder, const std::string& name,
-                       const std::string& text);
+                             const std::vector<std::pair<std::string, std::string>>& pages,
+                             const std::filesystem::path& folder);
 
 // The kind of a simulation.
 struct SimulationKind {

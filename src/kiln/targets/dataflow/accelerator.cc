@@ -254,7 +254,9 @@ Status DataflowAccelerator::EmitRtl(const Program& program, const FolderContent&
         project.guide.emplace(GuideOf("dataflow", config_.name, content, program));
     if (segments.size() > 1) {
       guide.part = SegmentFolder(i);
-      guide.host.clear();  // the README.md above the segments lists the steps of the network
+      // The files above the segments list the steps and the kernels of the network.
+      guide.host.clear();
+      guide.kernels.clear();
     }
     guide.start = StartOf(pipeline);
     guide.inputs = PlacesOf(pipeline, StageKind::kSource);
@@ -283,7 +285,10 @@ Status DataflowAccelerator::EmitRtl(const Program& program, const FolderContent&
                      WeightConstantsOf(pipeline, weights));
   }
   if (projects.size() == 1) return hardware::WriteRtlProject(projects[0].second, folder);
-  return hardware::WriteFolderOfProjects(projects, ReadmeOfSegments(*compiled, content), folder);
+  return hardware::WriteFolderOfProjects(
+      projects,
+      {{"README.md", ReadmeOfSegments(*compiled, content)}, {hardware::kKernels, content.kernels}},
+      folder);
 }
 
 StatusOr<int64_t> DataflowAccelerator::IntervalBehind(const Program& program,

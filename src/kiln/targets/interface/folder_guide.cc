@@ -48,6 +48,7 @@ hardware::DesignGuide GuideOf(std::string family, std::string design_point,
   guide.host = HostKernels(program);
   guide.figures = content.figures;
   guide.clock_mhz = content.clock_mhz;
+  guide.kernels = content.kernels;
   return guide;
 }
 
