@@ -179,7 +179,7 @@ class Simulation {
     KILN_WEIGHTS(KILN_PORT)
 #undef KILN_PORT
     if (ports_ > 0) registers_.Add(0x008, 1);  // run
-#define KILN_STREAM(name, last, bytes, beats)                                               \
+#define KILN_STREAM(name, last, bytes, beats) \
   {#name, &top_->name##_tvalid, &top_->name##_tready, last, &top_->name##_tdata, bytes, beats, {}},
 #define KILN_INPUT(name, bytes, beats) KILN_STREAM(name, nullptr, bytes, beats)
 #define KILN_OUTPUT(name, bytes, beats) KILN_STREAM(name, &top_->name##_tlast, bytes, beats)

@@ -292,14 +292,15 @@ Features RealDepthwise(const Parameters& p, const Fitted& fitted) {
 }
 
 // The area is almost only bits of instructions: the sections of the instruction that is being
-// decoded, and the units' queues, which hold the members that each unit reads. Prefetched words are
-// in a memory.
+// decoded, and the units' queues, which hold the members that each unit reads. A queue of several
+// commands selects one of them. Prefetched words are in a memory.
 Features CommandProcessor(const Parameters& p, const Fitted&) {
   constexpr double kSectionBits = 5376, kQueuedBits = 6191, kScaleBits = 4144;
   const double blocks = HasBlocks(p) * kScaleBits;
   const auto depth = static_cast<double>(p.Number("COMMAND_QUEUE_DEPTH", 4));
   return {{"processor", 1},
           {"bits of instructions", kSectionBits + blocks + depth * (kQueuedBits + blocks)},
+          {"bits of commands that wait", (depth - 1) * (kQueuedBits + blocks)},
           {"bits of a beat", 8 * static_cast<double>(p.Number("INSTRUCTION_BYTES_PER_CYCLE", 16))}};
 }
 
