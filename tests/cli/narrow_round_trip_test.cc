@@ -107,5 +107,51 @@ TEST_F(NarrowRoundTrip, OfBlocks) {
   }
 }
 
+// A recipe sees the quantisers of a file, and keeps or replaces their parameters, as in a run.
+TEST_F(NarrowRoundTrip, OfAFileThatIsQuantised) {
+  Write("net.kir", Perceptron(-0.2));
+  Export("int8", "q.onnx");
+  Write("replace.yaml",
+        "own_parameters: replace\nactivations: {type: int8}\nweights: {type: int4}\n");
+  for (const auto& [recipe, note] :
+       {std::pair{std::string("int4"), "note: what the network quantises itself keeps its"},
+        std::pair{At("replace.yaml"), "note: the recipe replaces the quantisation that"}}) {
+    SCOPED_TRACE(recipe);
+    const Outcome out = Call(
+        {"export", At("q.onnx"), "--quantise", recipe, "--random", "20", "-o", At("again.kir")});
+    EXPECT_EQ(out.code, 0) << out.err;
+    EXPECT_NE(out.err.find(note), std::string::npos) << out.err;
+    EXPECT_NE(out.err.find("note: calibrated on random noise"), std::string::npos) << out.err;
+    const std::vector<std::string> machine = {"--on", "systolic-int8-8x8"};
+    EXPECT_TRUE(Run("again.kir", machine) ==
+                Run("q.onnx", {"--on", "systolic-int8-8x8", "--quantise", recipe}));
+    EXPECT_EQ(Run("again.kir", machine) == Run("q.onnx", machine), recipe == "int4");
+  }
+}
+
+// The preprocessing that a network was calibrated with is in its file.
+TEST_F(NarrowRoundTrip, KeepsThePreprocessing) {
+  fs::create_directories(folder_ / "images");
+  Random random(3);
+  for (int i = 0; i < 3; ++i) {
+    std::string image = "P5\n28 28\n255\n";
+    for (int p = 0; p < 28 * 28; ++p) image += static_cast<char>(random.Below(256));
+    Write("images/" + std::to_string(i) + ".pgm", image);
+  }
+  const auto network = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"export",      "models/demo_fashion_mnist.onnx",
+                                          "--quantise",  "int8",
+                                          "--calibrate", At("images"),
+                                          "-o",          At("q.kir")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome out = Call(arguments);
+    EXPECT_EQ(out.code, 0) << out.err;
+    return *ReadFile(At("q.kir"));
+  };
+  EXPECT_EQ(network({}).find("scale=1/7"), std::string::npos);
+  const std::string text = network({"--preprocess", "none,scale=1/7"});
+  EXPECT_NE(text.find("scale=1/7"), std::string::npos) << text.substr(0, 500);
+}
+
 }  // namespace
 }  // namespace kiln::cli

@@ -6,10 +6,13 @@
 #include "kiln/command/command.h"
 #include "kiln/command/result_files.h"
 #include "kiln/flow/flow.h"
+#include "kiln/flow/images.h"
+#include "kiln/frontend/data_preprocess.h"
 #include "kiln/frontend/model.h"
 #include "kiln/ir/text.h"
 #include "kiln/passes/pipeline.h"
 #include "kiln/quantise/post_training.h"
+#include "kiln/quantise/quantise.h"
 
 namespace kiln::cli {
 namespace {
@@ -29,7 +32,7 @@ class ExportCommand final : public Command {
     app.add_option("--passes", passes_,
                    "none, clean-up, standard, annotated (standard and then quantisers to "
                    "annotations), or layout (then to "
-                   "NHWC); default: clean-up, with --quantise standard")
+                   "NHWC); default: clean-up, with --quantise annotated")
         ->check(
             CLI::IsMember({"none", "clean-up", "standard", "annotated", "layout"}).description(""))
         ->type_name("WHICH");
@@ -56,18 +59,27 @@ class ExportCommand final : public Command {
     KILN_RETURN_IF_ERROR(CheckHeeded(extension));
     const std::filesystem::path read[] = {model_};
     KILN_RETURN_IF_ERROR(CheckOutputs({output_}, read));
-    // Quantise what accelerators run: batch normalisations folded, GELU recognised as one operator.
-    if (passes_.empty()) passes_ = quantise_.recipe().empty() ? "clean-up" : "standard";
+    // Quantise what accelerators run: batch normalisations folded, GELU recognised as one operator,
+    // and the network's own quantisation in annotations, so that a recipe sees it.
+    if (passes_.empty()) passes_ = quantise_.recipe().empty() ? "clean-up" : "annotated";
     KILN_ASSIGN_OR_RETURN(Graph graph, Load());
+    std::vector<std::string> notes;
     if (!quantise_.recipe().empty()) {
       KILN_ASSIGN_OR_RETURN(ImageSettings images, data_.Settings());
       // --calibrate takes precedence over --data.
       if (const ImageSettings own = quantise_.Settings(images); !own.path.empty()) images = own;
       KILN_ASSIGN_OR_RETURN(const Recipe recipe, FindRecipe(quantise_.recipe()));
+      NoteOwn(graph, recipe, &notes);
       if (images.given()) {
         KILN_ASSIGN_OR_RETURN(const Images calibration, OpenImages(images, graph));
+        NotePreprocess(images, graph, calibration, &notes);
+        if (images.path.empty() && NeedsData(recipe))
+          notes.emplace_back("calibrated on random noise; --calibrate names images");
         KILN_ASSIGN_OR_RETURN(graph,
                               QuantiseNetwork(graph, recipe, calibration, quantise_.images()));
+        // Whoever runs the file needs the preprocessing with which it was quantised.
+        if (!images.preprocess.empty())
+          graph.metadata()[std::string(kPreprocessMetadataKey)] = calibration.preprocess;
       } else if (NeedsData(recipe)) {
         KILN_ASSIGN_OR_RETURN(const Shapes shapes, shapes_.Get());
         return NoDataFor(model_, shapes);
@@ -75,6 +87,13 @@ class ExportCommand final : public Command {
         KILN_ASSIGN_OR_RETURN(graph, QuantiseWithoutImages(graph, recipe));
       }
     }
+    if (extension == ".onnx" && !quantise_.recipe().empty()) {
+      notes.emplace_back(
+          "the file quantises every value, also between operators that an accelerator computes as "
+          "one kernel: its accuracy may differ a little from that of kiln run --quantise, which a "
+          ".kir file keeps");
+    }
+    for (const std::string& note : notes) context.err << "note: " << note << '\n';
     if (extension == ".onnx") {
       KILN_ASSIGN_OR_RETURN(
           const std::string bytes,
@@ -102,6 +121,12 @@ class ExportCommand final : public Command {
                      "name one with --quantise");
     }
     return OkStatus();
+  }
+
+  // Notes what the recipe does to parameters that the network brings.
+  static void NoteOwn(const Graph& graph, const Recipe& recipe, std::vector<std::string>* notes) {
+    if (const QuantisedCount own = CountQuantised(graph); own.any())
+      notes->push_back(OwnNote(own, recipe));
   }
 
   // Loads the model and runs the passes that --passes selects.

@@ -230,7 +230,6 @@ StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& o
   const QuantisedCount own = CountQuantised(laid_out);
   // Quantisers in the file have become annotations in LayOut.
   const bool has_own = own.any();
-  const std::string counted = OwnText(own);
   // The network's own annotations are complete in themselves: no recipe and no calibration.
   if (has_own && !options.recipe_given) {
     const bool images = options.calibration.given();
@@ -245,7 +244,7 @@ StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& o
         fmt::format("the network brings its own quantisation, which is used as it is: {} in {}; "
                     "--quantise adds a recipe for the "
                     "rest",
-                    counted, report->quantisation->format));
+                    OwnText(own), report->quantisation->format));
     return laid_out;
   }
   const int64_t used = CalibrationImages(recipe, calibration, options.calibration_images);
@@ -256,14 +255,7 @@ StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& o
       .format = has_own && !recipe.replace_own ? BesideOwn(RecipeLabel(named.name))
                                                : RecipeLabel(named.name)};
   if (has_own) {
-    report->notes.push_back(
-        recipe.replace_own
-            ? fmt::format("the recipe replaces the quantisation that the network brings: {}",
-                          counted)
-            : fmt::format("what the network quantises itself keeps its parameters ({}); the recipe "
-                          "says the rest, or "
-                          "all with own_parameters: replace",
-                          counted));
+    report->notes.push_back(OwnNote(own, recipe));
   }
   return quantised;
 }
@@ -273,6 +265,16 @@ StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& o
 std::string OwnText(const QuantisedCount& own) {
   return fmt::format("{} and {}", Counted(own.activations, "activation"),
                      Counted(own.weights, "constant"));
+}
+
+std::string OwnNote(const QuantisedCount& own, const Recipe& recipe) {
+  return recipe.replace_own
+             ? fmt::format("the recipe replaces the quantisation that the network brings: {}",
+                           OwnText(own))
+             : fmt::format(
+                   "what the network quantises itself keeps its parameters ({}); the "
+                   "recipe says the rest, or all with own_parameters: replace",
+                   OwnText(own));
 }
 
 std::string RecipeLabel(const std::string& recipe) {

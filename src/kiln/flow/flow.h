@@ -87,6 +87,8 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
 
 // Returns what a network quantises itself: "12 activations and 9 constants".
 std::string OwnText(const QuantisedCount& own);
+// Returns a note on what a recipe does to the quantisation that a network brings.
+std::string OwnNote(const QuantisedCount& own, const Recipe& recipe);
 
 // Returns a recipe's name for tables. Files lose their folder and their extension.
 std::string RecipeLabel(const std::string& recipe);

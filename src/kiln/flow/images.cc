@@ -196,7 +196,7 @@ StatusOr<Images> OpenNamed(const ImageSettings& settings, const NamedArrays& arr
         input.element() == ElementType::kFloat32 && set->element() == ElementType::kUint8;
     const bool is_image = TakesImages(network) || is_pixels;
     any_image |= is_image;
-    images.pixels |= is_pixels;
+    images.pixels_as_stored |= is_pixels && preprocess.KeepsValues();
     auto reader = is_image ? InputReader::OfImages(set, preprocess, input, network.source())
                            : InputReader::OfValues(set, input, network.source());
     if (!reader.ok()) return reader.status();
@@ -264,7 +264,7 @@ StatusOr<Images> OpenFile(const ImageSettings& settings, const Graph& network,
   images.set = set;
   images.source = set->source();
   if (TakesImages(network)) {
-    images.pixels = set->element() == ElementType::kUint8;
+    images.pixels_as_stored = set->element() == ElementType::kUint8 && preprocess.KeepsValues();
     images.preprocess = preprocess.ToString();
     KILN_ASSIGN_OR_RETURN(InputReader reader, InputReader::OfImages(set, std::move(preprocess),
                                                                     input, network.source()));
@@ -356,12 +356,16 @@ void NotePreprocess(const ImageSettings& settings, const Graph& network, const I
                     "'none,' before it leaves that out",
                     images.own_preprocess, images.preprocess));
   }
-  if (settings.path.empty() || !settings.preprocess.empty() || !images.pixels) return;
-  if (network.metadata().contains(std::string(kPreprocessMetadataKey))) return;
+  if (settings.path.empty() || !images.pixels_as_stored) return;
+  // Said on purpose: by --preprocess none, or by metadata.
+  const bool none = settings.preprocess == "none" || settings.preprocess.starts_with("none,");
+  if (none || network.metadata().contains(std::string(kPreprocessMetadataKey))) return;
   notes->push_back(
-      "pixels go in as they are stored, 0 to 255: the model's metadata name no preprocessing; "
-      "--preprocess names it, "
-      "or none");
+      settings.preprocess.empty()
+          ? "pixels go in as they are stored, 0 to 255: the model's metadata name no "
+            "preprocessing; --preprocess names it, or none"
+          : "pixels go in as they are stored, 0 to 255: --preprocess names no scale, mean or std; "
+            "'none,' before it says that none is meant");
 }
 
 }  // namespace kiln

@@ -42,8 +42,9 @@ struct Images {
   std::string preprocess;
   // The model's own preprocessing, if it supplies keys that --preprocess does not name.
   std::string own_preprocess = {};
-  std::string source = {};              // the file or folder, or "random noise"
-  bool pixels = false;                  // an fp32 input takes values stored as uint8
+  std::string source = {};  // the file or folder, or "random noise"
+  // An fp32 input takes values that are stored as uint8, without a scale, mean or std.
+  bool pixels_as_stored = false;
   bool labels_named = false;            // the labels are those of --labels
   std::vector<std::string> notes = {};  // remarks on the data for the user
   int64_t size() const { return set->size(); }

@@ -42,6 +42,8 @@ struct Preprocess {
 
   // Returns true if images are passed on unchanged.
   bool IsIdentity() const { return *this == Preprocess{}; }
+  // Returns true if elements keep their values.
+  bool KeepsValues() const { return multiply == 1 && divide == 1 && mean.empty() && std.empty(); }
   // Return the size that an image has after `resize`, and after `resize` and `crop`. The sides of
   // `stored` are at least 1.
   ImageSize ResizedSize(ImageSize stored) const;
