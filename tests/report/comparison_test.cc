@@ -80,6 +80,29 @@ TEST(Comparison, PairsKernelsOfTheSameName) {
   EXPECT_THAT(c.kernels[2].places, ElementsAre(-1, 1));
 }
 
+// What differs may be due to another memory or objective, not to the machine.
+TEST(Comparison, SaysWhichMemoryAndObjectiveRunsHad) {
+  SavedRun first = RunOf("a", "a.json"), second = RunOf("a", "b.json");
+  first.objective = second.objective = "cycles";
+  const Comparison same = *Compare({first, second}, false);
+  EXPECT_TRUE(same.notes.empty());
+  EXPECT_THAT(ToText(same, 1), Not(AllOf(HasSubstr("memory"), HasSubstr("schedules"))));
+  second.memory = "19.2GB/s,100ns";
+  second.objective = "energy";
+  const Comparison c = *Compare({first, second}, false);
+  EXPECT_THAT(c.notes, ElementsAre("b.json and a.json: memory 19.2GB/s,100ns and ideal, schedules "
+                                   "for least energy and cycles; a part of what differs is due to "
+                                   "that"));
+  const std::string text = ToText(c, 1);
+  EXPECT_THAT(text, ContainsRegex("memory +ideal +19.2GB/s,100ns"));
+  EXPECT_THAT(text, ContainsRegex("schedules for least +cycles +energy"));
+  EXPECT_THAT(ToHtml(c), HasSubstr("<td>memory</td>"));
+  const auto json = nlohmann::json::parse(ToJson(c));
+  EXPECT_EQ(json["runs"][0]["memory"], nullptr);
+  EXPECT_EQ(json["runs"][1]["memory"], "19.2GB/s,100ns");
+  EXPECT_EQ(json["runs"][1]["optimise"], "energy");
+}
+
 TEST(Comparison, TextHasFiguresRatiosAndKernels) {
   const std::string text = ToText(TwoRuns(), 10);
   EXPECT_THAT(text, ContainsRegex("accuracy +92.00 % +93.10 % +.1.10 points"));

@@ -153,6 +153,32 @@ std::string RemarksOf(const SavedRun& run) {
 // How a run's host share is written.
 std::string HostText(const SavedRun& run) { return Percent(run.host_share, 2); }
 
+std::string MemoryText(const SavedRun& run) {
+  if (run.accelerator.empty()) return "-";
+  return run.memory.empty() ? "ideal" : CleanUtf8(run.memory);
+}
+
+std::string ObjectiveText(const SavedRun& run) {
+  return run.objective.empty() ? "-" : CleanUtf8(run.objective);
+}
+
+// A row of words below the figures.
+struct ComparedText {
+  const char* name;
+  std::string (*text)(const SavedRun&);
+  bool only_if_different;  // the row is left out if it says the same of all runs
+};
+constexpr ComparedText kComparedTexts[] = {{"on the host", HostText, false},
+                                           {"memory", MemoryText, true},
+                                           {"schedules for least", ObjectiveText, true},
+                                           {"remarks", RemarksOf, false}};
+
+bool IsShown(const ComparedText& row, const std::vector<SavedRun>& runs) {
+  return !row.only_if_different || std::ranges::any_of(runs, [&](const SavedRun& run) {
+    return row.text(run) != row.text(runs[0]);
+  });
+}
+
 }  // namespace
 
 StatusOr<Comparison> Compare(std::vector<SavedRun> runs, bool any_host) {
@@ -186,6 +212,19 @@ StatusOr<Comparison> Compare(std::vector<SavedRun> runs, bool any_host) {
                                            run.model, Metric(run.macs, "multiply-accumulates"),
                                            first.file, first.model,
                                            Metric(first.macs, "multiply-accumulates")));
+  }
+  for (const SavedRun& run : runs) {
+    if (run.accelerator.empty() || first.accelerator.empty()) continue;
+    std::vector<std::string> differs;
+    if (run.memory != first.memory)
+      differs.push_back(fmt::format("memory {} and {}", MemoryText(run), MemoryText(first)));
+    if (run.objective != first.objective) {
+      differs.push_back(
+          fmt::format("schedules for least {} and {}", ObjectiveText(run), ObjectiveText(first)));
+    }
+    if (differs.empty()) continue;
+    comparison.notes.push_back(fmt::format("{} and {}: {}; a part of what differs is due to that",
+                                           run.file, first.file, fmt::join(differs, ", ")));
   }
   for (const SavedRun& run : runs) {
     if (!run.kernels_estimated) continue;
@@ -239,8 +278,9 @@ std::string ToText(const Comparison& c, int top) {
     }
     figures.Row(std::move(cells));
   };
-  add_row("on the host", HostText);
-  add_row("remarks", RemarksOf);
+  for (const ComparedText& row : kComparedTexts) {
+    if (IsShown(row, c.runs)) add_row(row.name, row.text);
+  }
   out += figures.ToString();
 
   std::vector<const Comparison::Kernel*> slowest;
@@ -293,7 +333,9 @@ std::string ToJson(const Comparison& c) {
         {"file", run.file},
         {"model", run.model},
         {"accelerator", run.accelerator.empty() ? Json(nullptr) : Json(run.accelerator)},
-        {"format", run.format.empty() ? Json(nullptr) : Json(run.format)}};
+        {"format", run.format.empty() ? Json(nullptr) : Json(run.format)},
+        {"memory", run.memory.empty() ? Json(nullptr) : Json(run.memory)},
+        {"optimise", run.objective.empty() ? Json(nullptr) : Json(run.objective)}};
     Json ratios = Json::object();
     for (const ComparedFigure& figure : kComparedFigures) {
       figures[figure.key] = or_null(run.*figure.value);
@@ -367,8 +409,9 @@ std::string FigureTable(const Comparison& c) {
       out += fmt::format(R"(<td class="n">{}</td>)", EscapeHtml(text(run)));
     out += "</tr>";
   };
-  row("on the host", HostText);
-  row("remarks", RemarksOf);
+  for (const ComparedText& text : kComparedTexts) {
+    if (IsShown(text, c.runs)) row(text.name, text.text);
+  }
   row("read from", [](const SavedRun& run) { return run.file; });
   return out + "</tbody></table></div>";
 }

@@ -36,6 +36,10 @@ class RunReader {
     }
     if (const Json& quantised = At(root_, "quantisation", "quantisation"); !quantised.is_null())
       run.format = Text(quantised, "format", "quantisation.format");
+    if (const Json& memory = At(root_, "outer_memory", "outer_memory"); !memory.is_null())
+      run.memory = Text(memory, "text", "outer_memory.text");
+    if (!At(root_, "optimise", "optimise").is_null())
+      run.objective = Text(root_, "optimise", "optimise");
     if (const Json& energy = At(root_, "energy", "energy"); !energy.is_null())
       run.picojoules = Number(energy, "picojoules_per_image", "energy.picojoules_per_image");
     if (const Json& performance = At(root_, "performance", "performance"); !performance.is_null())

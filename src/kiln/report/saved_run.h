@@ -26,6 +26,8 @@ struct SavedRun {
   std::string model;        // the network's name
   std::string accelerator;  // empty at the reference level
   std::string format;       // name of the quantised network; empty without one
+  std::string memory;       // the memory behind the machine, as --memory names it; empty: ideal
+  std::string objective;    // what schedules were chosen for; empty without a machine
   bool estimated = false;   // cycles and times are the compiler's estimates
   bool clock_confirmed = false;
   bool partial = false;  // the host does more than a tenth of the operations
