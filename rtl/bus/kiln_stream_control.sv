@@ -6,7 +6,7 @@
 //   faults     of each; the first run that ends with one, and all after it, end with ERROR 1. If
 //              the machine offers a beat after the end of a run, the run has ERROR 2.
 //   valids, readys   the handshakes of the streams, for the counters
-//   irq        high from the end of a run until the next one starts
+//   irq        high from the end of a run until a 1 is written to INTERRUPT, or the next run starts
 // While a run is in progress no register can be written.
 module kiln_stream_control #(
     parameter int unsigned STREAMS_IN = 1,
@@ -55,10 +55,11 @@ module kiln_stream_control #(
   localparam logic [REGISTER_BITS-1:0] CYCLES_HIGH = 12'h01c;
   localparam logic [REGISTER_BITS-1:0] COUNT_IN = 12'h020;
   localparam logic [REGISTER_BITS-1:0] COUNT_OUT = 12'h024;
+  localparam logic [REGISTER_BITS-1:0] INTERRUPT = 12'h028;
   localparam logic [REGISTER_BITS-1:0] PLACES = 12'h100;  // 16 bytes each: address, beats
   localparam logic [REGISTER_BITS-1:0] COUNTERS = 12'h400;  // 8 bytes each: busy, stalled
   localparam logic [31:0] IDENTITY_VALUE = 32'h4b494c4e;  // "KILN"
-  localparam logic [31:0] VERSION_VALUE = 32'h0004_0000;
+  localparam logic [31:0] VERSION_VALUE = 32'h0005_0000;
   localparam int unsigned COUNTER_BITS = 48;
   localparam int unsigned HIGH_BITS = ADDRESS_BITS - 32;
   localparam int unsigned STREAM_BITS = $clog2(STREAMS);
@@ -112,7 +113,7 @@ module kiln_stream_control #(
   assign writes_place = write_address >= PLACES && 32'(write_offset) < STREAMS * 16 &&
       write_offset[3:2] != 2'd3;
   assign write_error = write_strobe != '1 || running || start ||
-      !(write_address == CONTROL || writes_place);
+      !(write_address == CONTROL || write_address == INTERRUPT || writes_place);
   assign written = write_enable && !write_error;
   for (genvar i = 0; i < STREAMS; i++) begin : g_stream
     logic selected;
@@ -132,20 +133,22 @@ module kiln_stream_control #(
   end
 
   // ---- A run: `running` rises with the readers' and writers' busy.
-  logic ends;
+  logic ends, acknowledged;
   assign ends = running && busy == '0;
+  assign acknowledged = written && write_address == INTERRUPT && write_data[0];
   always_ff @(posedge clock) begin
     if (reset) begin
       start   <= 1'b0;
       running <= 1'b0;
       ended   <= 1'b0;
+      irq     <= 1'b0;
     end else begin
       start   <= written && write_address == CONTROL && write_data[0];
       running <= start || (running && !ends);
       ended   <= ends || (ended && !start);
+      irq     <= ends || (irq && !start && !acknowledged);
     end
   end
-  assign irq = ended;
 
   // The machine's beats that are left over are those of the streams out, which come last.
   logic [STREAMS-1:0] left_over;
@@ -221,6 +224,7 @@ module kiln_stream_control #(
         CYCLES_HIGH: read_data = 32'(high_half);
         COUNT_IN: read_data = STREAMS_IN;
         COUNT_OUT: read_data = STREAMS_OUT;
+        INTERRUPT: read_data = 32'(irq);
         default: read_error = 1'b1;
       endcase
     end
@@ -234,6 +238,7 @@ module kiln_stream_control #(
     if (!reset) begin
       starts_alone : assert (!start || (!running && busy == '0));
       never_running_and_ended : assert (!(running && ended));
+      interrupts_at_the_end : assert (!irq || ended);
     end
   end
 `endif

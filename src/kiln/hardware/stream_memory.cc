@@ -282,10 +282,18 @@ DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
       "   | stream | bytes of a beat | address (low, high) | beats | address in the sample | beats "
       "in the sample |\n   |---|---|---|---|---|---|\n{}"
       "\n3. Write 1 to register 0x{:03x} (CONTROL). The run ends when all beats have been read or "
-      "stored:\n   `irq` is high, and bit 1 of register 0x{:03x} (STATUS) is set.\n"
-      "4. Read the beats of the streams out of memory.\n\n{}"
+      "stored:\n   `irq` is high, and bit 1 of register 0x{:03x} (STATUS) is set. Write 1 to "
+      "register 0x{:03x} "
+      "(INTERRUPT) to\n   lower `irq`. Register 0x{:03x} (ERROR) is 0 if the run was good.\n"
+      "4. Read the beats of the streams out of memory.\n\n"
+      "Beats lie one after the other from any byte address on. The beats of several images or "
+      "launches may go into one\nrun, whose numbers of beats are then as many times those of one. "
+      "They must be what the machine takes and\nsends: a run that names more beats out than the "
+      "machine sends does not end, and after one that names fewer,\nERROR is 2 at the next beat. "
+      "In both cases, and after surplus beats in, reset the machine.\n\n{}"
       "The README of the folder above says what the beats of the streams mean{}.",
       first, rows, FindRegister(map, "CONTROL").address, FindRegister(map, "STATUS").address,
+      FindRegister(map, "INTERRUPT").address, FindRegister(map, "ERROR").address,
       split > 0 ? "The machine's one stream out is stored as several: the last byte of a beat is "
                   "the number of its\nstream.\n\n"
                 : "",
@@ -333,7 +341,7 @@ RegisterMap StreamRegisters(std::span<const std::string> in, std::span<const std
   map.machine = "a stream machine behind memory";
   map.page = "docs/driver.md";
   map.identity = 0x4b494c4e;  // "KILN"
-  map.version = 0x00040000;
+  map.version = 0x00050000;
   map.registers = {
       {"IDENTITY", 0x000, yes, no, fmt::format("0x{:08x}, \"KILN\"", map.identity)},
       {"VERSION", 0x004, yes, no, fmt::format("of this map: 0x{:08x}", map.version)},
@@ -344,7 +352,7 @@ RegisterMap StreamRegisters(std::span<const std::string> in, std::span<const std
        no,
        "",
        {{"RUNNING", 0, 0, "from the start until all beats have been read or stored"},
-        {"ENDED", 1, 1, "from then until the next start; the interrupt line"}}},
+        {"ENDED", 1, 1, "from then until the next start"}}},
       {"ERROR",
        0x010,
        yes,
@@ -356,7 +364,15 @@ RegisterMap StreamRegisters(std::span<const std::string> in, std::span<const std
       {"ERROR_STREAM", 0x014, yes, no, "number of the first stream with an error"},
       {"CYCLES", 0x018, yes, no, "of the last run", {}, {}, 2},
       {"STREAMS_IN", 0x020, yes, no, "number of streams into the machine, which come first"},
-      {"STREAMS_OUT", 0x024, yes, no, "number of streams out of the machine"}};
+      {"STREAMS_OUT", 0x024, yes, no, "number of streams out of the machine"},
+      {"INTERRUPT",
+       0x028,
+       yes,
+       yes,
+       "not writable during a run",
+       {{"PENDING", 0, 0,
+         "the interrupt line, high from the end of a run until a 1 is written here or the next "
+         "run starts"}}}};
   uint32_t number = 0;
   for (const auto& names : {in, out}) {
     for (const std::string& name : names) {

@@ -9,8 +9,8 @@
 namespace kiln::rtl {
 namespace {
 
-constexpr uint32_t kControl = 0x008, kStatus = 0x00c, kError = 0x010, kErrorStream = 0x014,
-                   kCycles = 0x018;
+constexpr uint32_t kInterrupt = 0x028, kControl = 0x008, kStatus = 0x00c, kError = 0x010,
+                   kErrorStream = 0x014, kCycles = 0x018;
 constexpr uint64_t kStreams = 3;
 
 class Control {
@@ -62,11 +62,12 @@ class Control {
 TEST(StreamControl, NamesItselfAndItsStreams) {
   Control control(1);
   EXPECT_EQ(control.Read(0x000), 0x4b494c4e);
-  EXPECT_EQ(control.Read(0x004), 0x00040000);
+  EXPECT_EQ(control.Read(0x004), 0x00050000);
   EXPECT_EQ(control.Read(0x020), 2);
   EXPECT_EQ(control.Read(0x024), 1);
   EXPECT_EQ(control.Read(kStatus), 0);
-  EXPECT_EQ(control.Read(0x028), std::nullopt);
+  EXPECT_EQ(control.Read(kInterrupt), 0);
+  EXPECT_EQ(control.Read(0x02c), std::nullopt);
   EXPECT_EQ(control.Read(0x10c), std::nullopt);
   EXPECT_EQ(control.Read(0x130), std::nullopt) << "there is no fourth stream";
   EXPECT_EQ(control.Read(0x418), std::nullopt);
@@ -114,6 +115,13 @@ TEST(StreamControl, RunsUntilAllStreamsAreIdle) {
   EXPECT_EQ(control.starts, 1);
   EXPECT_EQ(control.Read(kStatus), 2);
   EXPECT_EQ(control.model()->irq, 1);
+  EXPECT_EQ(control.Read(kInterrupt), 1);
+  EXPECT_TRUE(control.Write(kInterrupt, 0));
+  EXPECT_EQ(control.model()->irq, 1) << "only a 1 acknowledges";
+  EXPECT_TRUE(control.Write(kInterrupt, 1));
+  EXPECT_EQ(control.model()->irq, 0);
+  EXPECT_EQ(control.Read(kInterrupt), 0);
+  EXPECT_EQ(control.Read(kStatus), 2) << "the run has ended all the same";
   EXPECT_EQ(control.Read(kCycles), 50);
   EXPECT_EQ(control.Read(kCycles + 4), 0);
   EXPECT_EQ(control.Read(kError), 0);
