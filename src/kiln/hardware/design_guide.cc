@@ -195,8 +195,11 @@ std::string ReadmeOf(const DesignGuide& guide, const std::string& top, std::span
         "make -C driver bare REGISTERS=0x40000000 MEMORY=0x80000000\n"
         "                      # compiles its objects for a processor without an operating system\n"
         "```\n\nREGISTERS is the address of the AXI4-Lite port as the processor sees it, MEMORY "
-        "the address of the memory that the machine sees at its address 0. `CC=...` names the "
-        "compiler of another processor.\n";
+        "the address of the memory that the machine sees at its address 0. The UIO device of Linux "
+        "has the registers as map 0 and that memory, contiguous and reserved from the kernel, as "
+        "map "
+        "1; two physical addresses, as in `0xa0000000,0x70000000`, use /dev/mem instead. `CC=...` "
+        "names the compiler of another processor.\n";
   }
   if (!guide.sample.empty()) {
     text += '\n' + guide.sample +
@@ -231,6 +234,10 @@ std::string ReadmeOf(const DesignGuide& guide, const std::string& top, std::span
       text += "\nOutputs, which the host reads:\n\n" + TensorList(guide.outputs);
   }
   if (!guide.figures.empty()) text += "\n## Figures\n\n" + guide.figures;
+  text +=
+      "\n## Licence\n\nKiln's files in this folder (`rtl/`, `testbench/`, `driver/` and what it "
+      "wrote for this design) are under the Apache License, Version 2.0: "
+      "http://www.apache.org/licenses/LICENSE-2.0. The network's weights are its owner's.\n";
   return ReflowMarkdown(text);
 }
 

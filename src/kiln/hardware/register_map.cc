@@ -43,9 +43,22 @@ std::string Define(const std::string& name, const std::string& value) {
 std::string Number(uint32_t value) { return fmt::format("0x{:x}u", value); }
 std::string Address(const std::string& name) { return "KILN_REG_" + name; }
 
-// Returns the definitions of a register: its addresses and its fields.
+// Returns a comment of the header, in lines of at most 100 columns.
+std::string Comment(const std::string& text) {
+  const std::string item = MarkdownItem(text + " */");  // "- ", and later lines begin with "  "
+  return "/*" + item.substr(1);
+}
+
+// Returns the definitions of a register: its addresses and its fields, with what they mean.
 std::string DefinitionsOf(const Register& r) {
-  std::string out = Define(Address(r.name), fmt::format("0x{:03x}u", r.address));
+  std::string text =
+      fmt::format("{} ({}){}{}", r.name, AccessOf(r), r.text.empty() ? "" : ": ", r.text);
+  for (const RegisterField& field : r.fields)
+    text += fmt::format(". {}: {}", field.name, field.text);
+  for (const RegisterValue& value : r.values)
+    text += fmt::format(". {} {}: {}", value.value, value.name, value.text);
+  std::string out = '\n' + Comment(text + '.');
+  out += Define(Address(r.name), fmt::format("0x{:03x}u", r.address));
   if (r.words == 2)
     out += Define(Address(r.name + "_HIGH"), fmt::format("0x{:03x}u", r.address + 4));
   if (r.count > 1) {

@@ -132,7 +132,8 @@ Status BinaryAccelerator::EmitRtl(const Program& program, const FolderContent& c
         fmt::format("The sample runs the first {} of {} launches of the network on one input.",
                     recorded, launches);
   }
-  guide.start =
+  guide.start = LaunchesInFolder(recorded, launches);
+  guide.start +=
       "The machine has no registers: everything enters as beats of the stream `in`. After reset, "
       "send the\nbeats that load a program (`program.bin` holds the first one), then for each run "
       "a "

@@ -136,7 +136,8 @@ Status CgraAccelerator::EmitRtl(const Program& program, const FolderContent& con
         "input (of the last one maybe\nnot all runs).",
         recorded, launches);
   }
-  guide.start =
+  guide.start = LaunchesInFolder(recorded, launches);
+  guide.start +=
       "The machine has no registers: everything enters as beats of the stream `in`. After reset, "
       "send the\nbeats that load a configuration (`configuration.bin` holds the first one), then "
       "for each run a header\nand the data of its threads. Results leave on `out`, thread by "

@@ -39,6 +39,15 @@ std::string CodeMeaning(float scale, int64_t zero_point) {
                      zero_point < 0 ? -zero_point : zero_point);
 }
 
+std::string LaunchesInFolder(int64_t held, int64_t launches) {
+  if (held == 0) return "";
+  return fmt::format(
+      "The folder holds the machine and a sample, to simulate and to integrate it: the beats of "
+      "{} of the network's\n{} launches. How the host gathers the operands of a launch, and with "
+      "which scales, is not in it: `kiln run` and\n`kiln verify` do that.\n\n",
+      held == launches ? "all" : fmt::format("the first {}", held), launches);
+}
+
 hardware::DesignGuide GuideOf(std::string family, std::string design_point,
                               const FolderContent& content, const Program& program) {
   hardware::DesignGuide guide;

@@ -8,12 +8,6 @@
 #include "kiln/targets/systolic/isa/registers.h"
 
 namespace kiln::systolic {
-namespace {
-
-// Memory after the programs, because instruction words are prefetched.
-constexpr uint64_t kPrefetchBytes = 4096;
-
-}  // namespace
 
 void AddDriverTo(const SystolicProgram& program, const hardware::SampleRun& sample,
                  hardware::RtlProject* project) {

@@ -205,9 +205,11 @@ std::vector<hardware::PlacedAxis> AxesFrom(std::span<const int64_t> shape,
 std::string StartOf(const SystolicProgram& program, const ProgramImage& image) {
   std::string text = fmt::format(
       "1. Reset the machine. Load `memory.hex` into memory: 16-byte words, most significant byte "
-      "first.\n   Addresses 0x0 to 0x{:x} belong to the machine; bytes that no file sets are 0.\n"
-      "2. Write the inputs.\n",
-      image.memory_bytes - 1);
+      "first.\n   Addresses 0x0 to 0x{:x} belong to the machine; bytes that no file sets are 0. "
+      "From the last {} it only reads,\n   because it reads programs ahead. Addresses are the "
+      "machine's: a system may map them to another part of its memory.\n"
+      "2. Write the inputs. Do so before every run, because later tensors may take their place.\n",
+      image.memory_bytes + kPrefetchBytes - 1, kPrefetchBytes);
   const hardware::RegisterMap map = Registers();
   const auto at = [&](const char* name) { return hardware::FindRegister(map, name).address; };
   int number = 3;
@@ -226,15 +228,19 @@ std::string StartOf(const SystolicProgram& program, const ProgramImage& image) {
         "half "
         "(0x{:03x}),\n   then 1 to CONTROL (0x{:03x}). Wait until bit 0 (busy) of STATUS "
         "(0x{:03x}) "
-        "is 0, or for `irq`.\n   Bit 1 says that the run is done; after bit 2 (error), read "
+        "is 0, or for `irq` (see below).\n   Bit 1 says that the run is done; after bit 2 (error), "
+        "read "
         "ERROR_CODE (0x{:03x}).\n",
         number++, address & 0xffffffff, at("PROGRAM_ADDRESS"), address >> 32,
         at("PROGRAM_ADDRESS") + 4, at("CONTROL"), at("STATUS"), at("ERROR_CODE"));
   }
   return text + fmt::format(
-                    "{}. Read the outputs.\n\nKiln's docs/rtl.md describes all registers, "
-                    "errors and counters.",
-                    number);
+                    "{}. Read the outputs.\n\n`irq` is high while a bit is set both in "
+                    "INTERRUPT_STATUS (0x{:03x}) and in INTERRUPT_ENABLE (0x{:03x}), which is 0 "
+                    "after a reset: write 3 to INTERRUPT_ENABLE once, and after a run write what "
+                    "INTERRUPT_STATUS reads back to it.\n\nKiln's docs/rtl.md describes all "
+                    "registers, errors and counters.",
+                    number, at("INTERRUPT_STATUS"), at("INTERRUPT_ENABLE"));
 }
 
 }  // namespace

@@ -133,6 +133,8 @@ struct ProgramImage {
   uint64_t memory_bytes = 0;        // memory that the machine needs, including programs
 };
 ProgramImage ProgramImageOf(const SystolicProgram& program);
+// Bytes after memory_bytes that the machine may read, because it fetches instruction words ahead.
+inline constexpr uint64_t kPrefetchBytes = 4096;
 
 }  // namespace kiln::systolic
 

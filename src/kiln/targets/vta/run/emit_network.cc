@@ -67,6 +67,33 @@ hardware::PlacedTensor PlaceOf(const ProgramParts& program, int index) {
   return place;
 }
 
+// Returns in words from which host tensor the host writes a map, and in which order.
+std::string SourceOf(const ProgramParts& program, const Transfer& transfer) {
+  const FeatureMap& map = program.maps[static_cast<size_t>(transfer.map)];
+  const ImageView& image = transfer.image;
+  std::string text =
+      fmt::format("; it holds the tensor `{}`, y {}, x {}, channel {}",
+                  hardware::SampleName(program.slots[static_cast<size_t>(transfer.slot)].name),
+                  image.height, image.width, image.channels);
+  if (!transfer.patch.has_value()) return text;
+  const Patch& p = *transfer.patch;
+  // "2 y - 4 + ky"
+  const auto at = [](const char* pixel, const char* tap, int64_t stride, int64_t before,
+                     int64_t dilation) {
+    const auto times = [](int64_t factor, const char* name) {
+      return factor == 1 ? std::string(name) : fmt::format("{} {}", factor, name);
+    };
+    return times(stride, pixel) + (before == 0 ? "" : fmt::format(" - {}", before)) + " + " +
+           times(dilation, tap);
+  };
+  return text + fmt::format(
+                    " in windows of {} x {}: channel ({} ky + kx) * {} + c of the map at (y, x) is "
+                    "channel c of the tensor at ({}, {}), or code {} outside of it",
+                    p.kernel_y, p.kernel_x, p.kernel_x, image.channels,
+                    at("y", "ky", p.stride_y, p.top, p.dilation_y),
+                    at("x", "kx", p.stride_x, p.left, p.dilation_x), map.codes.zero);
+}
+
 // Runs the batch at the functional level and records transfers and launches.
 StatusOr<hardware::SampleRun> RecordSample(const ProgramParts& program, const Batch& batch) {
   hardware::SampleRun sample;
@@ -107,7 +134,8 @@ std::string StartOf(const ProgramParts& program, const ProgramVector& vector) {
       "`program.txt`.\n"
       "3. For each launch below, write the number of its instructions to register 0x{:02x} and the "
       "address\n   of the first one to register 0x{:02x}, then 1 to register 0x{:02x}, over "
-      "`control`. Wait for `irq`, or\n   until bit 1 of register 0x{:02x} is 1. Register 0x{:02x} "
+      "`control`. Wait for `irq`, which falls\n   with the next write to that register, or until "
+      "bit 1 of register 0x{:02x} is 1. Register 0x{:02x} "
       "holds the fault, or 0.\n4. Read the outputs.\n\nThe launches:\n\n",
       vector.base, at("INSTRUCTIONS"), at("PROGRAM_ADDRESS"), at("CONTROL"), at("CONTROL"),
       at("FAULT"));
@@ -143,9 +171,11 @@ Status EmitNetwork(const VtaProgram& program, const FolderContent& content,
   for (const Piece& piece : parts.plan.pieces) {
     const bool writes = piece.kind == Piece::Kind::kWrite;
     if (!writes && piece.kind != Piece::Kind::kRead) continue;
-    const int map = TransferOf(parts, piece).map;
-    if ((writes ? written : read).insert(map).second)
-      (writes ? guide.inputs : guide.outputs).push_back(PlaceOf(parts, map));
+    const Transfer& transfer = TransferOf(parts, piece);
+    if (!(writes ? written : read).insert(transfer.map).second) continue;
+    hardware::PlacedTensor place = PlaceOf(parts, transfer.map);
+    if (writes) place.meaning += SourceOf(parts, transfer);
+    (writes ? guide.inputs : guide.outputs).push_back(std::move(place));
   }
   if (!sample.empty()) guide.sample = kWholeNetworkSample;
   guide.files = {{"memory.bin", "instructions, micro-ops and constants, and zeros for the maps"}};
