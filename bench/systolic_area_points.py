@@ -360,6 +360,7 @@ def head():
     """Yields command processors."""
     for port, depth, prefetch, block, check in [
             (16, 4, 32, 0, False), (16, 1, 20, 0, False), (32, 1, 20, 0, True),
+            (8, 1, 20, 0, False), (16, 3, 20, 8, True),
             (16, 1, 20, 8, False), (16, 2, 20, 0, True)]:
         yield ("kiln_command_processor", "", {"INSTRUCTION_BYTES_PER_CYCLE": port,
                                               "COMMAND_QUEUE_DEPTH": depth,
