@@ -58,6 +58,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         FormatErrorCase{"int33", "unknown format 'int33'; a name that 'kiln list formats' prints"},
         FormatErrorCase{"int08", "unknown format 'int08'; a name that 'kiln list formats' prints"},
+        FormatErrorCase{"mxint8",
+                        "'mxint8' is a type with blocks, not a number format; its elements are "
+                        "fixed8_6, in blocks of 32 with scales in e8m0"},
         FormatErrorCase{"E4M3", "unknown format 'E4M3'; did you mean 'e4m3'?"},
         FormatErrorCase{"e9m2", "unknown format 'e9m2'; a name that 'kiln list formats' prints"},
         FormatErrorCase{"posit1_0",

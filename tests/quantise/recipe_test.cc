@@ -129,6 +129,12 @@ TEST(Recipe, NamesOfTypes) {
   EXPECT_EQ(RecipeByName("ternary")->activations.type.format.name, "int8");
   EXPECT_EQ(RecipeByName("mxint8/nf4")->activations.type, *FindQuantType("mxint8"));
   EXPECT_FALSE(RecipeByName("int8/binary")->activations.type.symmetric);
+  for (const char* name : {"int1", "int8/int1"}) {
+    EXPECT_EQ(
+        MessageOf(RecipeByName(name).status()),
+        "'int1' has no code above 0; binary for weights of one bit, or an integer of two bits "
+        "or more");
+  }
   EXPECT_TRUE(RecipeByName("int8/nf4")->activations.type.symmetric)
       << "no exact correction for a zero point";
   EXPECT_FALSE(RecipeByName("int99").ok());

@@ -1,11 +1,13 @@
 // Tests of the accuracy table's text, JSON and HTML forms.
 #include "kiln/report/accuracy_table.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "kiln/report/confusion_table.h"
 #include "tests/report/well_formed.h"
 
 namespace kiln {
@@ -204,6 +206,16 @@ TEST(AccuracyTable, RatiosThatAreNoneOrNearZero) {
   const auto& written = json["rows"][1]["by_layer"]["layers"][1]["values"][1];
   EXPECT_TRUE(written["own_sqnr_db"].is_null());
   EXPECT_TRUE(written["so_far_sqnr_db"].is_null());
+}
+
+TEST(AccuracyTable, SaysHowManyConfusionsItDoesNotList) {
+  Confusion confusion;
+  for (int64_t label = 0; label < 15; ++label) confusion.counts[{label, 15}] = 20 - label;
+  EXPECT_THAT(ConfusionText(confusion), testing::HasSubstr("\nand 3 others (--json has all)\n"));
+  EXPECT_THAT(ConfusionHtml(confusion),
+              testing::HasSubstr("<p>and 3 others (--json has all).</p>"));
+  confusion.counts.erase(confusion.counts.begin(), std::next(confusion.counts.begin(), 3));
+  EXPECT_THAT(ConfusionText(confusion), testing::Not(testing::HasSubstr("others")));
 }
 
 TEST(AccuracyTable, JsonHasLayersAndConfusion) {

@@ -1,4 +1,6 @@
 // The command `kiln accuracy`: runs one network in many number formats and prints a table.
+#include <absl/strings/ascii.h>
+
 #include <CLI/App.hpp>
 #include <memory>
 #include <optional>
@@ -75,6 +77,7 @@ class AccuracyCommand final : public Command {
     AccuracyOptions options;
     KILN_ASSIGN_OR_RETURN(options.flow, flow_.Options());
     KILN_RETURN_IF_ERROR(flow_.CheckImagesGiven());
+    for (std::string& format : formats_) absl::StripAsciiWhitespace(&format);
     KILN_RETURN_IF_ERROR(CheckNamedOnce("--formats", formats_));
     options.formats = formats_;
     options.flow.evaluate.limit = limit_;

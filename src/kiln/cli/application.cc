@@ -58,6 +58,13 @@ std::string MissingCommand(const CLI::App& app) {
                ? ""
                : command.get_name() + " needs a command of its own; one of: " + List(names);
   }
+  // A guess that many make: quantising is an option of several commands.
+  if (chosen.empty() && (words[0] == "quantise" || words[0] == "quantize")) {
+    return "there is no '" + words[0] +
+           "'; kiln export MODEL --quantise RECIPE -o FILE writes a quantised network, and kiln "
+           "run "
+           "--quantise RECIPE runs one";
+  }
   const std::string nearest = NearestName(words[0], names);
   return (chosen.empty() ? "" : command.get_name() + ": ") + "there is no '" + words[0] + "'" +
          (nearest.empty() ? "" : " (did you mean '" + nearest + "'?)") + "; one of: " + List(names);

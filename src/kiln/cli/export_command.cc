@@ -93,16 +93,8 @@ class ExportCommand final : public Command {
           "one kernel: its accuracy may differ a little from that of kiln run --quantise, which a "
           ".kir file keeps");
     }
+    KILN_RETURN_IF_ERROR(Write(graph, extension, context.out));
     for (const std::string& note : notes) context.err << "note: " << note << '\n';
-    if (extension == ".onnx") {
-      KILN_ASSIGN_OR_RETURN(
-          const std::string bytes,
-          ExportOnnxBytes(graph, {.quantisers = quantisers_ == "qonnx" ? Quantisers::kQonnx
-                                                                       : Quantisers::kQdq}));
-      return WriteOutput(output_, bytes);
-    }
-    if (output_ != "-") return WriteOutput(output_, PrintGraph(graph));
-    context.out << PrintGraph(graph, {.max_listed_elements = 16, .elide_constants = true});
     return OkStatus();
   }
 
@@ -120,6 +112,19 @@ class ExportCommand final : public Command {
       return ErrorAt("", option, "without a recipe nothing is quantised",
                      "name one with --quantise");
     }
+    return OkStatus();
+  }
+
+  Status Write(const Graph& graph, const std::string& extension, std::ostream& out) const {
+    if (extension == ".onnx") {
+      KILN_ASSIGN_OR_RETURN(
+          const std::string bytes,
+          ExportOnnxBytes(graph, {.quantisers = quantisers_ == "qonnx" ? Quantisers::kQonnx
+                                                                       : Quantisers::kQdq}));
+      return WriteOutput(output_, bytes);
+    }
+    if (output_ != "-") return WriteOutput(output_, PrintGraph(graph));
+    out << PrintGraph(graph, {.max_listed_elements = 16, .elide_constants = true});
     return OkStatus();
   }
 

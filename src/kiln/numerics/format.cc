@@ -290,6 +290,12 @@ StatusOr<Format> FindFormat(std::string_view name) {
   } else if (std::optional<Format> found = FindUnmodified(name.substr(0, dot))) {
     plain = *std::move(found);
   } else {
+    if (std::ranges::count(MicroscalingTypes(), name) > 0) {
+      const QuantType type = *FindQuantType(name);
+      return ErrorAt("", "", fmt::format("'{}' is a type with blocks, not a number format", name),
+                     fmt::format("its elements are {}, in blocks of {} with scales in {}",
+                                 type.format.name, type.block_size, type.scale_format.name));
+    }
     const std::string lower = absl::AsciiStrToLower(std::string(name.substr(0, dot)));
     return ErrorAt("", "", fmt::format("unknown format '{}'", name),
                    FindUnmodified(lower).has_value() ? fmt::format("did you mean '{}'?", lower)

@@ -89,6 +89,13 @@ StatusOr<Recipe> RecipeByName(std::string_view name) {
   }
   KILN_ASSIGN_OR_RETURN(const QuantType activation_type, FindQuantType(activations));
   KILN_ASSIGN_OR_RETURN(const QuantType weight_type, FindQuantType(weights));
+  for (const QuantType* type : {&activation_type, &weight_type}) {
+    // Its codes are -1 and 0: no scale maps the greatest value to the greatest code.
+    if (type->format.is_whole() && type->format.is_signed && type->format.bits == 1) {
+      return ErrorAt("", "", fmt::format("'{}' has no code above 0", type->format.name),
+                     "binary for weights of one bit, or an integer of two bits or more");
+    }
+  }
   return RecipeWithScales(activation_type, weight_type);
 }
 

@@ -65,6 +65,14 @@ std::string HeatMap(const Confusion& confusion) {
   return out + "</svg>";
 }
 
+// Returns how many confusions the table leaves out: "and 13 others (--json has all)"; empty if none.
+std::string OtherPairs(const Confusion& confusion) {
+  const auto pairs = std::ssize(confusion.MostFrequent(confusion.counts.size()));
+  const auto listed = static_cast<int64_t>(kListedPairs);
+  if (pairs <= listed) return "";
+  return fmt::format("and {} (--json has all)", Counted(pairs - listed, "other"));
+}
+
 }  // namespace
 
 std::string ConfusionText(const Confusion& confusion) {
@@ -72,7 +80,9 @@ std::string ConfusionText(const Confusion& confusion) {
   table.Right("label").Right("taken for").Right("times").Right("of the label");
   for (const Confusion::Pair& pair : confusion.MostFrequent(kListedPairs))
     table.Row(ConfusionCells(pair));
-  return table.empty() ? "no label was taken for another class\n" : table.ToString();
+  if (table.empty()) return "no label was taken for another class\n";
+  const std::string others = OtherPairs(confusion);
+  return table.ToString() + (others.empty() ? "" : others + '\n');
 }
 
 nlohmann::ordered_json ConfusionJson(const Confusion& confusion) {
@@ -98,7 +108,9 @@ std::string ConfusionHtml(const Confusion& confusion) {
       out += fmt::format(R"(<td class="n">{}</td>)", text);
     out += "</tr>";
   }
-  return out + "</tbody></table></div>";
+  out += "</tbody></table></div>";
+  const std::string others = OtherPairs(confusion);
+  return others.empty() ? out : fmt::format("{}<p>{}.</p>", out, others);
 }
 
 }  // namespace kiln
