@@ -26,7 +26,7 @@ TEST(VtaLaunchTrace, UnitsAreAsTheCountersTell) {
   time.counters[Counter::kAccumulatorBytes] = 4;
   time.counters[Counter::kUopBytes] = 3;
   time.counters[Counter::kOutputBytes] = 11;
-  const Trace trace = TraceOfLaunch(7, time);
+  const Trace trace = TraceOfLaunch(7, time, nullptr);
   EXPECT_EQ(trace.cycles, 500);
   ASSERT_EQ(trace.kernels.size(), 1u);
   EXPECT_EQ(trace.kernels[0].kernel, 7);
@@ -54,6 +54,25 @@ TEST(VtaLaunchTrace, UnitsAreAsTheCountersTell) {
     EXPECT_EQ(span.end, 500);
   }
   EXPECT_THAT(spans, ElementsAre(0, 1, 3));
+}
+
+// Instructions of a unit that follow each other without a pause make one span.
+TEST(VtaLaunchTrace, SpansAreThoseOfTheTimeline) {
+  Timeline timeline;
+  timeline.Add(Unit::kFetch, 0, 0, 2);
+  timeline.Add(Unit::kLoad, 0, 10, 20);
+  timeline.Add(Unit::kLoad, 2, 20, 25);
+  timeline.Add(Unit::kGemm, 1, 30, 40);
+  timeline.Add(Unit::kLoad, 3, 26, 30);
+  RunTime time;
+  time.cycles = 100;
+  time.counters[Counter::kStoreBusy] = 5;  // not in this timeline
+  const Trace trace = TraceOfLaunch(4, time, &timeline);
+  std::vector<std::vector<int64_t>> spans;
+  for (const Span& span : trace.spans)
+    spans.push_back({span.unit, span.kernel, span.begin, span.end});
+  EXPECT_THAT(spans, ElementsAre(ElementsAre(0, 4, 10, 25), ElementsAre(0, 4, 26, 30),
+                                 ElementsAre(1, 4, 30, 40)));
 }
 
 TEST(VtaLaunchTrace, UnitsBeforeALaunchHaveNamesAlone) {

@@ -2,6 +2,7 @@
 
 #include "kiln/targets/vta/isa/launch_trace.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,6 +38,21 @@ const std::vector<UnitRow>& UnitRows() {
   return *rows;
 }
 
+// Adds the spans of the recorded unit `name` as those of unit `unit` on one kernel; spans of
+// instructions that touch become one.
+void AddSpans(const Trace& recorded, std::string_view name, int unit, int kernel,
+              std::vector<Span>* spans) {
+  const size_t first = spans->size();
+  for (const Span& span : recorded.spans) {  // by begin
+    if (recorded.units[static_cast<size_t>(span.unit)].name != name) continue;
+    if (spans->size() > first && span.begin <= spans->back().end) {
+      spans->back().end = std::max(spans->back().end, span.end);
+    } else if (span.begin < span.end) {
+      spans->push_back({unit, kernel, span.begin, span.end});
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<UnitTrace> IdleUnits() {
@@ -49,7 +65,8 @@ std::vector<UnitTrace> IdleUnits() {
   return units;
 }
 
-Trace TraceOfLaunch(int kernel, const RunTime& time) {
+Trace TraceOfLaunch(int kernel, const RunTime& time, const Timeline* timeline) {
+  const Trace recorded = timeline == nullptr ? Trace() : timeline->ToTrace();
   Trace trace;
   trace.cycles = static_cast<int64_t>(time.cycles);
   trace.units = IdleUnits();
@@ -60,7 +77,9 @@ Trace TraceOfLaunch(int kernel, const RunTime& time) {
     unit.busy_cycles = static_cast<int64_t>(c[row.busy]);
     for (const auto& [cause, counter] : row.stalls)
       unit.stall_cycles[std::string(cause)] = static_cast<int64_t>(c[counter]);
-    if (unit.busy_cycles > 0) {
+    if (timeline != nullptr) {
+      AddSpans(recorded, unit.name, static_cast<int>(u), kernel, &trace.spans);
+    } else if (unit.busy_cycles > 0) {
       trace.spans.push_back({static_cast<int>(u), kernel, 0, trace.cycles});
     }
   }

@@ -7,6 +7,7 @@
 
 #include "kiln/targets/interface/trace.h"
 #include "kiln/targets/vta/isa/counters.h"
+#include "kiln/targets/vta/isa/timeline.h"
 
 namespace kiln::vta {
 
@@ -14,8 +15,9 @@ namespace kiln::vta {
 std::vector<UnitTrace> IdleUnits();
 
 // Returns the trace of one launch, which runs `kernel`. The units' busy cycles, stalls and bytes
-// come from the counters; each unit that was busy has one span over the whole launch.
-Trace TraceOfLaunch(int kernel, const RunTime& time);
+// come from the counters, and their spans from `timeline`, which holds this launch alone. Without a
+// timeline each unit that was busy has one span over the whole launch.
+Trace TraceOfLaunch(int kernel, const RunTime& time, const Timeline* timeline);
 
 }  // namespace kiln::vta
 

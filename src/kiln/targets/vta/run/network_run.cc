@@ -40,6 +40,7 @@ StatusOr<Trace> NetworkRun::Run() {
         {[this, i] { return Do(i); }, plan.pieces[i].after, plan.pieces[i].on_device()});
   }
   KILN_RETURN_IF_ERROR(RunTasks(tasks, plan.overlaps() ? threads_ : 1));
+  LimitSpans(kMostSpans, &trace_);
   return std::move(trace_);
 }
 
@@ -122,7 +123,7 @@ Status NetworkRun::Launch(size_t step) {
   if (!status.ok())
     return WithContext(fmt::format("layer '{}'", program_.kernels[step].name), status);
   if (const auto time = device_->last_run())
-    AppendTrace(TraceOfLaunch(static_cast<int>(step), *time), &trace_);
+    AppendTrace(TraceOfLaunch(static_cast<int>(step), *time, device_->last_timeline()), &trace_);
   return OkStatus();
 }
 

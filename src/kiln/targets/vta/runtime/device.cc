@@ -54,13 +54,17 @@ class CycleDevice final : public LocalDevice {
   }
 
   std::optional<RunTime> last_run() const override { return last_run_; }
+  const Timeline* last_timeline() const override {
+    return last_run_.has_value() ? &timeline_ : nullptr;
+  }
 
  private:
   StatusOr<std::optional<Fault>> Launch(DeviceMemory& memory, uint64_t address, size_t count,
                                         uint64_t wait_cycles) override {
     last_run_.reset();
+    timeline_ = {};
     const uint64_t most = wait_cycles == 0 ? limits().steps : std::min(wait_cycles, limits().steps);
-    CycleMachine::Result result = machine_->Launch(memory, address, count, most);
+    CycleMachine::Result result = machine_->Launch(memory, address, count, most, &timeline_);
     if (!result.fault.has_value()) last_run_ = result.time;
     return std::move(result.fault);
   }
@@ -69,6 +73,7 @@ class CycleDevice final : public LocalDevice {
   const std::optional<hardware::AxiTiming> memory_;  // if it is simulated
   std::unique_ptr<CycleMachine> machine_;
   std::optional<RunTime> last_run_;
+  Timeline timeline_;  // of the last run
 };
 
 // The simulated hardware. Its process is started by the first launch, and again by the first launch

@@ -16,6 +16,7 @@
 #include "kiln/targets/vta/config/config.h"
 #include "kiln/targets/vta/isa/counters.h"
 #include "kiln/targets/vta/isa/memory.h"
+#include "kiln/targets/vta/isa/timeline.h"
 #include "kiln/targets/vta/simulate/cycle/memory_model.h"
 
 namespace kiln {
@@ -73,6 +74,8 @@ class Device {
   // Returns cycles and counters of the last Run if it ended without a fault; nullopt on machines
   // without time.
   virtual std::optional<RunTime> last_run() const { return std::nullopt; }
+  // Returns when the units worked in it; null if the device does not record that.
+  virtual const Timeline* last_timeline() const { return nullptr; }
 };
 
 // The resources that a device offers its users.
