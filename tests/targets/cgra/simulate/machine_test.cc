@@ -97,15 +97,16 @@ std::vector<std::array<int64_t, 3>> SpansOf(const Trace& trace) {
 // cycles after the last result of the first run has left its queue, and all is 12 cycles later.
 TEST(CycleMachine, SpansByHand) {
   using Spans = std::vector<std::array<int64_t, 3>>;
-  constexpr int64_t kOut = 1, kLoad = 2, kDispatch = 3, kFabric = 4, kTile = 5;
+  constexpr int64_t kIn = 0, kOut = 1, kLoad = 2, kDispatch = 3, kFabric = 4, kTile = 5;
   const auto program = Chain(SmallMachine(), 1, 1, false);
   ASSERT_TRUE(program.ok()) << program.status();
   std::vector<uint8_t> stream = StreamOf(*program, 1);
   CycleMachine machine(program->config);
   const auto one = machine.Run(stream);
   ASSERT_TRUE(one.ok()) << one.status();
-  const Spans first = {
-      {kLoad, 1, 14}, {kDispatch, 14, 17}, {kFabric, 18, 21}, {kTile, 18, 19}, {kOut, 25, 26}};
+  // 13 beats load the configuration; a header and two beats of data follow.
+  const Spans first = {{kIn, 0, 16},      {kLoad, 1, 14},  {kDispatch, 14, 17},
+                       {kFabric, 18, 21}, {kTile, 18, 19}, {kOut, 25, 26}};
   EXPECT_EQ(SpansOf(one->trace), first);
   EXPECT_EQ(one->trace.units[2].busy_cycles, 13);
   EXPECT_EQ(one->trace.units[3].busy_cycles, 3);
@@ -116,8 +117,12 @@ TEST(CycleMachine, SpansByHand) {
   AppendRun(*program, 1, 0, std::vector<int32_t>(2, 3), &stream);
   const auto two = machine.Run(stream);
   ASSERT_TRUE(two.ok()) << two.status();
+  // Two of the next three beats find room in the register in front of the machine, and the third
+  // when the header has been taken.
   Spans both = first;
-  for (size_t i = 1; i < first.size(); ++i)
+  both[0][2] = 18;
+  both.push_back({kIn, 27, 28});
+  for (size_t i = 2; i < first.size(); ++i)
     both.push_back({first[i][0], first[i][1] + 12, first[i][2] + 12});
   std::ranges::sort(both, {}, [](const auto& s) { return std::pair(s[1], s[0]); });
   EXPECT_EQ(SpansOf(two->trace), both);

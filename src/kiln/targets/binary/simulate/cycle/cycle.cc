@@ -11,6 +11,7 @@
 #include "kiln/hardware/stream_memory_model.h"
 #include "kiln/targets/binary/isa/derived.h"
 #include "kiln/targets/binary/simulate/cycle/stage.h"
+#include "kiln/targets/run/unit_spans.h"
 
 namespace kiln::binary {
 namespace {
@@ -39,7 +40,8 @@ class Machine {
       : program_(program),
         config_(program.config),
         records_(records),
-        first_(config_.channels(0) / config_.beat_codes()) {
+        first_(config_.channels(0) / config_.beat_codes()),
+        spans_(2 + static_cast<size_t>(config_.stages)) {
     load_beats_ = LoadBeats(program);
     const StageProgram& first = program.stages[0];
     pixels_ = int64_t{first.width} * first.height;
@@ -51,6 +53,7 @@ class Machine {
                           config_.columns(static_cast<int>(i) - 1));
     }
     result_.results.resize(stages_.size());
+    busy_.resize(stages_.size());
     if (memory.has_value()) PutBehind(*memory);
   }
 
@@ -69,6 +72,13 @@ class Machine {
       const bool taken = Step(arrives);
       source_.Clock(offers, taken);
       sent += sends ? 1 : 0;
+      if (sends) spans_.Work(0, cycle, cycle + 1);
+      if (arrives) spans_.Work(1, cycle, cycle + 1);
+      for (size_t i = 0; i < stages_.size(); ++i) {
+        const int64_t busy = stages_[i]->busy_cycles();
+        if (busy > std::exchange(busy_[i], busy))
+          spans_.Work(static_cast<int>(2 + i), cycle, cycle + 1);
+      }
       if (arrives) {
         result_.beat_cycles.push_back(cycle);
         ++received;
@@ -171,6 +181,7 @@ class Machine {
   void SetTrace(int64_t cycles, int64_t sent, int64_t received) {
     Trace& trace = result_.trace;
     trace.cycles = cycles;
+    spans_.MoveTo(0, &trace);
     trace.units.resize(2 + static_cast<size_t>(config_.stages));
     trace.units[0].name = "in";
     trace.units[0].busy_cycles = sent;
@@ -213,6 +224,8 @@ class Machine {
   int64_t load_beats_ = 0, pixels_ = 0, beats_in_ = 0, taken_ = 0;
   StreamRegister source_, sink_;
   CyclePack first_;
+  UnitSpans spans_;
+  std::vector<int64_t> busy_;     // busy cycles of each stage, until the cycle before
   std::vector<CyclePack> packs_;  // in front of the second stage, and of the third
   std::vector<std::unique_ptr<CycleStage>> stages_;
   bool moved_ = false;

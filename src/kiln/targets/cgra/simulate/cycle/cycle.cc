@@ -14,7 +14,7 @@
 #include "kiln/targets/cgra/isa/derived.h"
 #include "kiln/targets/cgra/isa/stream.h"
 #include "kiln/targets/cgra/simulate/cycle/fabric.h"
-#include "kiln/targets/run/merge_trace.h"
+#include "kiln/targets/run/unit_spans.h"
 
 namespace kiln::cgra {
 namespace {
@@ -69,8 +69,6 @@ struct CycleMachine::State {
   void StreamIn(const CycleOptions& options);
   void PutBehind(const CycleOptions& options);
   void EndCycle();
-  void Work(int unit, int64_t from, int64_t to);
-  void BeginSpans();
   Trace MakeTrace();
   bool AtRest() const {
     return phase == Phase::kHeader && sent_beats == beats && in_register.empty() &&
@@ -125,27 +123,10 @@ struct CycleMachine::State {
           dispatch_run = 0;
   int64_t fabric_cycles = 0, wait_inputs = 0, wait_outputs = 0;
   std::vector<int64_t> fired_before;
-  Trace spans;                   // its spans alone
-  std::vector<int64_t> of_unit;  // by unit: the place of its span of this run in `spans`, or -1
-  bool loading = false;          // the last command was a write
-  std::vector<int64_t> fired;    // by tile, until the cycle before
+  UnitSpans spans{static_cast<size_t>(kFirstTile + config.tiles())};
+  bool loading = false;        // the last command was a write
+  std::vector<int64_t> fired;  // by tile, until the cycle before
 };
-
-// Extends the span of a unit in this run to the cycles [from, to).
-void CycleMachine::State::Work(int unit, int64_t from, int64_t to) {
-  int64_t& place = of_unit[static_cast<size_t>(unit)];
-  if (place < 0) {
-    place = std::ssize(spans.spans);
-    spans.spans.push_back({.unit = unit, .kernel = 0, .begin = from, .end = to});
-  }
-  spans.spans[static_cast<size_t>(place)].end = to;
-}
-
-// What units do from now on belongs to another run.
-void CycleMachine::State::BeginSpans() {
-  of_unit.assign(static_cast<size_t>(kFirstTile + config.tiles()), -1);
-  if (spans.spans.size() > 2 * kMostSpans) LimitSpans(kMostSpans, &spans);
-}
 
 StatusOr<CycleResult> CycleMachine::State::Run(std::span<const uint8_t> bytes,
                                                const CycleOptions& options) {
@@ -160,7 +141,6 @@ StatusOr<CycleResult> CycleMachine::State::Run(std::span<const uint8_t> bytes,
   queues.assign(static_cast<size_t>(config.outputs), {});
   for (int tile = 0; tile < config.tiles(); ++tile) fired_before.push_back(fabric.fired(tile));
   fired = fired_before;
-  BeginSpans();
   while (!AtRest()) {
     KILN_RETURN_IF_ERROR(Step(options));
     if (options.most_cycles > 0 && now > options.most_cycles) {
@@ -246,7 +226,7 @@ void CycleMachine::State::Leave() {
   if (words.empty()) return;
   if (left_thread >= first_sent) {
     out_register.push_back(std::move(words.front()));
-    Work(kOut, now + 1, now + 2);
+    spans.Work(kOut, now + 1, now + 2);
   }
   words.pop_front();
   last_event = now;
@@ -281,12 +261,12 @@ void CycleMachine::State::Advance(bool space) {
   }
   ++fabric_cycles;
   last_event = now;
-  Work(kFabric, now, now + 1);
+  spans.Work(kFabric, now, now + 1);
   for (int tile = 0; tile < config.tiles(); ++tile) {
     const int64_t count = fabric.fired(tile);
     if (count == fired[static_cast<size_t>(tile)]) continue;
     fired[static_cast<size_t>(tile)] = count;
-    Work(kFirstTile + tile, now, now + 1);
+    spans.Work(kFirstTile + tile, now, now + 1);
   }
   if (++slot == header.interval) {
     slot = 0;
@@ -310,11 +290,10 @@ Status CycleMachine::State::Dispatch() {
   const std::span<const uint8_t> beat =
       stream.subspan(number * BeatBytes(config), BeatBytes(config));
   if (phase == Phase::kHeader) {
-    if (!loading) BeginSpans();  // writes belong to the run after them
     loading = DecodeHeader(WordOf(beat)).command != Command::kRun;
   }
   (loading ? load_busy : dispatch_busy) += 1;
-  Work(loading ? kLoad : kDispatch, now, now + 1);
+  spans.Work(loading ? kLoad : kDispatch, now, now + 1);
   switch (phase) {
     case Phase::kHeader:
       return TakeHeader(beat);
@@ -433,7 +412,7 @@ void CycleMachine::State::Deliver() {
     in_register.pop_front();
   }
   ++dispatch_busy;
-  Work(kDispatch, now, now + 1);
+  spans.Work(kDispatch, now, now + 1);
   last_event = now;
   std::vector<int32_t> lanes(static_cast<size_t>(config.lanes));
   ReadLanes(stream.subspan(last_beat * BeatBytes(config), BeatBytes(config)), lanes);
@@ -454,6 +433,7 @@ void CycleMachine::State::StreamIn(const CycleOptions& options) {
                 : offered || options.in_stalls <= 0 || random.Uniform() >= options.in_stalls;
   if (!offered) return;
   if (in_count >= kRegisterBeats) return;
+  spans.Work(kIn, now, now + 1);
   in_register.push_back(sent_beats++);
   offered = false;
   last_event = now;
@@ -481,13 +461,7 @@ Trace CycleMachine::State::MakeTrace() {
                                                 : last_out - first_in + 1;
   // Behind memory, time begins with the start of the run.
   const int64_t begin = memory.has_value() ? 0 : std::max<int64_t>(first_in, 0);
-  LimitSpans(kMostSpans, &spans);
-  trace.span_resolution = spans.span_resolution;
-  for (Span span : spans.spans) {
-    span.begin -= begin;
-    span.end = std::min(span.end - begin, trace.cycles);
-    if (span.begin < span.end) trace.spans.push_back(span);
-  }
+  spans.MoveTo(begin, &trace);
   const auto unit = [&](std::string name, int64_t busy, std::map<std::string, int64_t> stalls) {
     std::erase_if(stalls, [](const auto& cause) { return cause.second == 0; });
     trace.units.push_back(
