@@ -43,7 +43,7 @@ TEST(CostReport, SaysWhatItIsBasedOn) {
   EXPECT_THAT(table, HasSubstr("based on: a library & a table"));
   EXPECT_THAT(table, HasSubstr("note: without wires"));
   EXPECT_THAT(AreaLine(report.machine->cost),
-              HasSubstr("logic off by 3.0 % on average (worst unit 12.0 %)"));
+              HasSubstr("logic off by 3.0 % on average (worst model 12.0 %: vector lane)"));
 }
 
 // An error is of what was checked, and how much that is stands beside it.
@@ -51,9 +51,8 @@ TEST(CostReport, SaysHowMuchIsChecked) {
   RunReport report = ExampleReport();
   Cost& cost = report.machine->cost;
   cost.area_checked_share = 0.382;
-  EXPECT_THAT(
-      AreaLine(cost),
-      HasSubstr("; checked 38.2 % of the logic off by 3.0 % on average (worst unit 12.0 %)"));
+  EXPECT_THAT(AreaLine(cost), HasSubstr("; checked 38.2 % of the logic off by 3.0 % on average "
+                                        "(worst model 12.0 %: vector lane)"));
   cost.area_checked_share = 0;
   EXPECT_THAT(AreaLine(cost), HasSubstr("; logic by models that were never checked"));
   EXPECT_THAT(AreaLine(cost), Not(HasSubstr("off by")));

@@ -29,6 +29,7 @@ inline RunReport ExampleReport() {
   cost.gate_equivalents = 40000;
   cost.area_error = 0.03;
   cost.area_error_worst = 0.12;
+  cost.area_error_worst_model = "vector lane";
   cost.area_checked_share = 1;
   cost.units = {{.unit = "array", .logic = 30000},
                 {.unit = "buffer <in>", .logic = 0, .memory = 20000, .memory_bits = 8192}};

@@ -55,9 +55,9 @@ std::string AreaLine(const Cost& cost) {
   // A remainder that rounds to 0.0 % is not worth a distinction.
   const bool all = cost.area_checked_share > 0.9995;
   line += fmt::format(
-      "; {} off by {} on average (worst unit {})",
+      "; {} off by {} on average (worst model {}: {})",
       all ? "logic" : fmt::format("checked {} of the logic", Percent(cost.area_checked_share)),
-      Percent(cost.area_error), Percent(cost.area_error_worst));
+      Percent(cost.area_error), Percent(cost.area_error_worst), cost.area_error_worst_model);
   return line;
 }
 

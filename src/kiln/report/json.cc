@@ -143,6 +143,7 @@ OrderedJson CostOf(const Cost& cost) {
           {"gate_equivalents", Figure(cost.gate_equivalents)},
           {"area_error", Figure(cost.area_error)},
           {"area_error_worst", Figure(cost.area_error_worst)},
+          {"area_error_worst_model", cost.area_error_worst_model},
           {"area_checked_share", Figure(cost.area_checked_share)},
           {"missing", cost.missing},
           {"multipliers", cost.multipliers},

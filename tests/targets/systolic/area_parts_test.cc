@@ -179,6 +179,7 @@ TEST(AreaSums, OfModulesByHand) {
   // Errors of what has been checked, by its area; the worst of all; and its share.
   EXPECT_DOUBLE_EQ(cost->area_error, (0.10 * kAdders + 0.02 * kTree) / (kAdders + kTree));
   EXPECT_DOUBLE_EQ(cost->area_error_worst, 0.30);
+  EXPECT_EQ(cost->area_error_worst_model, "adder");
   EXPECT_DOUBLE_EQ(cost->area_checked_share, (kAdders + kTree) / (kAdders + kTree + kRare));
   EXPECT_THAT(cost->missing, testing::ElementsAre("kiln_unknown"));
   EXPECT_EQ(MemoryBitsOf(units), 2048);

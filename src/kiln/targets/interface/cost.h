@@ -42,6 +42,7 @@ struct Cost {
   // Relative error of the logic's area models against synthesis, on points that were not used to
   // fit them: the mean, weighted by area, and the largest.
   double area_error = -1, area_error_worst = -1;
+  std::string area_error_worst_model;  // the model with the largest error, in words
   // The share of the logic's area, 0 to 1, whose models were checked on such points.
   double area_checked_share = -1;
   std::vector<std::string> missing;  // parts without a model, which the area does not include

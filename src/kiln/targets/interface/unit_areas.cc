@@ -79,7 +79,10 @@ void AddAreas(const std::vector<UnitParts>& units, const hardware::AreaModels& m
       }
       checked_logic += modules;
       error += fitted->check.mean * modules;
-      cost->area_error_worst = std::max(cost->area_error_worst, fitted->check.worst);
+      if (fitted->check.worst > cost->area_error_worst) {
+        cost->area_error_worst = fitted->check.worst;
+        cost->area_error_worst_model = model->name;
+      }
     }
     for (const MemoryInstances& memories : parts.memories) {
       unit.memory +=
