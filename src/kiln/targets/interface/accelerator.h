@@ -112,9 +112,9 @@ struct FolderContent {
   // One image. The folder gets it as the input of `make sim`, with the output that the functional
   // level computes. Without inputs, the folder has no such sample.
   Batch sample;
-  std::string figures;   // Markdown for the README: clock, speed, area, energy. May be empty.
-  double clock_mhz = 0;  // for the constraint of the clock; 0: the design point states none
-  std::string kernels;   // the text of kernels.txt, a list of the network's kernels
+  std::string figures;       // Markdown for the README: clock, speed, area, energy. May be empty.
+  double clock_mhz = 0;      // for the constraint of the clock; 0: the design point states none
+  std::string kernels = {};  // the text of kernels.txt, a list of the network's kernels
 };
 
 // The result of Accelerator::RecordDifference.
