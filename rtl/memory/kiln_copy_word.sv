@@ -1,5 +1,5 @@
-// A register for one of several copies of a word that many lanes depend on; like kiln_copy_register,
-// a module of its own, so that synthesis does not join the copies.
+// A register for one of several copies of a word that many lanes depend on. It is a module of its
+// own, like kiln_copy_register, so that synthesis does not join the copies.
 //   time   `in` of a cycle with `enable` is at the output from the next one on
 module kiln_copy_word #(
     parameter int unsigned WIDTH = 32

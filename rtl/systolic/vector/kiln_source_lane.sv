@@ -27,7 +27,8 @@ module kiln_source_lane #(
     input  logic [31:0] scale,  // fp32, as is the bias
     input  logic [31:0] bias,
     input  logic [NUMBER-1:0] row_number,  // what an earlier pass stored
-    // These three come one cycle with `advance` before the late inputs, or with them if CONVERT is 0.
+    // These three come one cycle with `advance` before the late inputs, or with them if CONVERT
+    // is 0.
     input  logic source_valid,
     input  logic [1:0] source,  // kiln_systolic_pkg::source_t
     input  logic averages,  // an operand is multiplied by the factor

@@ -31,7 +31,8 @@ std::vector<Signal> AxiSignalsWithIds(int port_bytes, int address_bits, int id_b
 // Returns the signals of an AXI4-Lite slave with 32-bit data and 12-bit addresses.
 std::vector<Signal> AxiLiteSignals();
 // Return the signals of an AXI4-Stream with `data_bytes` bytes per beat, all of them used, that the
-// accelerator receives (sink) or sends (source). A source may mark the ends of its packets by TLAST.
+// accelerator receives (sink) or sends (source). A source may mark the ends of its packets by
+// TLAST.
 std::vector<Signal> AxiStreamSinkSignals(int data_bytes);
 std::vector<Signal> AxiStreamSourceSignals(int data_bytes, bool marks_last);
 

@@ -65,7 +65,7 @@ std::string HeatMap(const Confusion& confusion) {
   return out + "</svg>";
 }
 
-// Returns how many confusions the table leaves out: "and 13 others (--json has all)"; empty if none.
+// Returns how many confusions the table leaves out: "and 13 others (--json has all)", or "".
 std::string OtherPairs(const Confusion& confusion) {
   const auto pairs = std::ssize(confusion.MostFrequent(confusion.counts.size()));
   const auto listed = static_cast<int64_t>(kListedPairs);

@@ -37,8 +37,8 @@ TEST(UnitSpans, JoinsCyclesThatTouch) {
   EXPECT_TRUE(next.spans.empty());
 }
 
-// A unit that works in every second cycle would have half a million spans. The joined ones cover the
-// same cycles.
+// A unit that works in every second cycle would have half a million spans. The joined ones cover
+// the same cycles.
 TEST(UnitSpans, AreLimited) {
   UnitSpans spans(3);
   constexpr int64_t kCycles = 1'000'000;
