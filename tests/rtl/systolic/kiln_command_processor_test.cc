@@ -74,8 +74,8 @@ enum Unit {
 constexpr int kCommandUnit = kUnits;
 constexpr int kUnitCounters = 6;
 
-// Returns the bits of a unit's activity that can be set: not all units have a third cause of stalls,
-// and few read or write memory (docs/rtl.md).
+// Returns the bits of a unit's activity that can be set. Not all units have a third cause of
+// stalls, and few read or write memory (docs/rtl.md).
 uint64_t ActivityBits(size_t unit) {
   constexpr uint64_t kBusyAndTwoCauses = uint64_t{0b1011} << 32, kThirdCause = uint64_t{1} << 34;
   constexpr uint64_t kReads = 0xffff0000, kWrites = 0xffff;
