@@ -24,10 +24,15 @@ TEST(TensorHeader, NamesWhatIsInMemory) {
   DesignGuide guide;
   guide.inputs = {TensorAt("in/x*/", 0x40), TensorAt("in.x.1", 0x80)};
   guide.outputs = {TensorAt("y", 0x1000), TensorAt("Y", 0x2000)};
+  guide.constants = {{"PROGRAM_ADDRESS", 0xc000}, {"MEMORY_BYTES", 0xf000}};
   EXPECT_EQ(TensorHeader(guide),
             R"(/* Inputs and outputs in the machine's memory. Emitted by Kiln. C99. */
 #ifndef KILN_TENSORS_H
 #define KILN_TENSORS_H
+
+/* Where the programs are, and what they need. */
+#define KILN_PROGRAM_ADDRESS 0xc000u
+#define KILN_MEMORY_BYTES 0xf000u
 
 /* in/x_/: int8, 2 x 3; value = 0.5 * (code + 3) */
 #define KILN_INPUT_IN_X___ADDRESS 0x40u

@@ -42,7 +42,7 @@ constexpr KnownFile kKnownFiles[] = {
     {"waivers.vlt", "the warnings of Verilator that the design does without, with reasons"},
     {"driver/kiln_registers.h",
      "the register map as a C header: addresses, fields and what they mean"},
-    {kTensorHeader, "addresses and sizes of inputs and outputs as a C header"},
+    {kTensorHeader, "addresses and sizes of inputs, outputs and programs as a C header"},
     {"driver/", "a driver in C for the machine, with an example"},
     {"emitted.txt", "the files that Kiln wrote, for the next emission to this folder"},
 };
@@ -245,6 +245,9 @@ std::string TensorHeader(const DesignGuide& guide) {
   std::string text =
       "/* Inputs and outputs in the machine's memory. Emitted by Kiln. C99. */\n"
       "#ifndef KILN_TENSORS_H\n#define KILN_TENSORS_H\n";
+  if (!guide.constants.empty()) text += "\n/* Where the programs are, and what they need. */\n";
+  for (const auto& [name, value] : guide.constants)
+    text += fmt::format("#define KILN_{} {:#x}u\n", name, value);
   std::set<std::string> taken;
   const auto add = [&](std::string_view kind, std::span<const PlacedTensor> tensors) {
     for (const PlacedTensor& tensor : tensors) {

@@ -3,9 +3,11 @@
 #ifndef KILN_HARDWARE_DESIGN_GUIDE_H_
 #define KILN_HARDWARE_DESIGN_GUIDE_H_
 
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kiln/hardware/axi_signals.h"
@@ -25,6 +27,8 @@ struct DesignGuide {
   std::string host;
   // Tensors in the machine's memory that these kernels read and write. May be empty.
   std::vector<PlacedTensor> host_reads, host_writes;
+  // Numbers that software needs to start the programs, for TensorHeader: "PROGRAM_ADDRESS", 0xc000.
+  std::vector<std::pair<std::string, uint64_t>> constants;
   std::string layout;   // Markdown: what the tables of tensors leave open. May be empty.
   std::string sample;   // Markdown: what the sample holds. Empty: there is none.
   std::string figures;  // Markdown: clock, speed, area, energy. May be empty.
@@ -42,9 +46,9 @@ std::string ReadmeOf(const DesignGuide& guide, const std::string& top, std::span
 // The file of TensorHeader.
 inline constexpr char kTensorHeader[] = "driver/kiln_tensors.h";
 // Returns a C header with the address and the bytes of every input and output in the machine's
-// memory as KILN_INPUT_NAME_ADDRESS, KILN_OUTPUT_NAME_BYTES, and their formats as comments. Names
-// are in capitals, with '_' for what identifiers cannot have; of equal ones, the later have a
-// number.
+// memory as KILN_INPUT_NAME_ADDRESS, KILN_OUTPUT_NAME_BYTES, and their formats as comments, and with
+// the guide's constants. Names are in capitals, with '_' for what identifiers cannot have; of equal
+// ones, the later have a number.
 std::string TensorHeader(const DesignGuide& guide);
 
 }  // namespace kiln::hardware

@@ -287,7 +287,14 @@ Status EmitDesign(const SystolicProgram& program, const FolderContent& content,
   AddDriverTo(program, sample, &project);
   hardware::DesignGuide& guide =
       project.guide.emplace(GuideOf("systolic", program.config().name, content, program));
-  guide.start = StartOf(program, ProgramImageOf(program));
+  const ProgramImage image = ProgramImageOf(program);
+  guide.start = StartOf(program, image);
+  for (size_t i = 0; i < image.addresses.size(); ++i) {
+    guide.constants.emplace_back(image.addresses.size() == 1 ? std::string("PROGRAM_ADDRESS")
+                                                             : fmt::format("PROGRAM_{}_ADDRESS", i),
+                                 image.addresses[i]);
+  }
+  guide.constants.emplace_back("MEMORY_BYTES", image.memory_bytes + kPrefetchBytes);
   const auto place = [](const std::vector<Binding>& bindings,
                         std::vector<hardware::PlacedTensor>* places) {
     for (const Binding& binding : bindings)
