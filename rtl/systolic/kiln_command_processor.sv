@@ -6,10 +6,10 @@
 // is low and `cycles` counts.
 //   words         The first word can be decoded in S + L (an ideal memory of latency L), then one
 //                 per cycle, or one in two cycles through a port of 8 bytes. If the words of an
-//                 instruction arrive in cycles t .. t + n - 1, the instruction enters all the
-//                 queues that it needs at once, in t + n or as soon as they all have room, and is
-//                 available to the units in the cycle after. The next instruction's first word is
-//                 also decoded in that cycle.
+//                 instruction arrive in cycles t .. t + n - 1, the instruction enters the queue
+//                 of each unit that it needs in t + n, or as soon as the queue has room, and is
+//                 available to the unit in the cycle after. The next instruction's first word is
+//                 decoded in the cycle after the one in which the last queue took it.
 //   number        Instructions are numbered from 0, modulo 2^16; `finished` comes from the vector
 //                 unit and counts those whose writes are all in memory.
 //   end           The run ends in the cycle in which `end` has been decoded and `finished` counts

@@ -5,7 +5,7 @@
 //                of two
 //   memory       AXI4 without IDs: one kiln_axi_read_port, one kiln_axi_write_port
 //   control      AXI4-Lite: kiln_vta_registers
-//   irq          level: high from the end of a launch until software writes CONTROL
+//   irq          level: high from a launch's end until software writes 0 to CONTROL, or launches
 //   running      for testbenches: high from a launch's first cycle to its last
 //   starts       for testbenches: stages (load, compute, store) that start an instruction in this
 //                cycle

@@ -151,6 +151,16 @@ TEST_F(NarrowRoundTrip, KeepsThePreprocessing) {
   EXPECT_EQ(network({}).find("scale=1/7"), std::string::npos);
   const std::string text = network({"--preprocess", "none,scale=1/7"});
   EXPECT_NE(text.find("scale=1/7"), std::string::npos) << text.substr(0, 500);
+  // Noise is not preprocessed: the model's own preprocessing stays.
+  const auto own = [](const std::string& graph) {
+    const size_t at = graph.find("kiln.preprocess");
+    return at == std::string::npos ? std::string() : graph.substr(at, graph.find('\n', at) - at);
+  };
+  const Outcome noise = Call({"export", "models/demo_fashion_mnist.onnx", "--quantise", "int8",
+                              "--random", "3", "--preprocess", "scale=1/7", "-o", At("n.kir")});
+  EXPECT_EQ(noise.code, 0) << noise.err;
+  EXPECT_EQ(own(*ReadFile(At("n.kir"))), own(network({})));
+  EXPECT_NE(own(network({})), "");
 }
 
 }  // namespace

@@ -270,6 +270,16 @@ TEST_F(EmittedSample, ReadmesNameTheKernelsOfTheHost) {
                               "last kernel.\n"))
         << point << readme;
     EXPECT_THAT(readme, testing::Not(HasSubstr("code - -"))) << point;
+    const auto is_of = [&](const char* family) {
+      return readme.find(fmt::format("an accelerator of the family {}\n", family)) !=
+             std::string::npos;
+    };
+    std::string words = readme;
+    std::ranges::replace(words, '\n', ' ');
+    EXPECT_EQ(words.find("; it holds the tensor `") != std::string::npos, is_of("vta")) << point;
+    EXPECT_EQ(words.find("The folder holds the machine and a sample") != std::string::npos,
+              is_of("cgra") || is_of("binary"))
+        << point << readme;
     CheckColumns(readme);
     const bool has_registers = fs::exists(Path("design/driver/kiln_registers.h"));
     EXPECT_EQ(readme.find("`driver/kiln_registers.h` is the register map") != std::string::npos,

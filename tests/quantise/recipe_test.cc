@@ -135,6 +135,10 @@ TEST(Recipe, NamesOfTypes) {
         "'int1' has no code above 0; binary for weights of one bit, or an integer of two bits "
         "or more");
   }
+  for (const char* yaml : {"weights: {type: int1}", "activations: {format: int1}"}) {
+    EXPECT_THAT(MessageOf(ParseRecipe(yaml, "r.yaml").status()),
+                testing::HasSubstr("'int1' has no code above 0"));
+  }
   EXPECT_TRUE(RecipeByName("int8/nf4")->activations.type.symmetric)
       << "no exact correction for a zero point";
   EXPECT_FALSE(RecipeByName("int99").ok());

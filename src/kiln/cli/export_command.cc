@@ -78,7 +78,7 @@ class ExportCommand final : public Command {
         KILN_ASSIGN_OR_RETURN(graph,
                               QuantiseNetwork(graph, recipe, calibration, quantise_.images()));
         // Whoever runs the file needs the preprocessing with which it was quantised.
-        if (!images.preprocess.empty())
+        if (!images.path.empty() && !images.preprocess.empty())
           graph.metadata()[std::string(kPreprocessMetadataKey)] = calibration.preprocess;
       } else if (NeedsData(recipe)) {
         KILN_ASSIGN_OR_RETURN(const Shapes shapes, shapes_.Get());
@@ -89,7 +89,8 @@ class ExportCommand final : public Command {
     }
     if (extension == ".onnx" && !quantise_.recipe().empty()) {
       notes.emplace_back(
-          "the file quantises every value, also between operators that an accelerator computes as "
+          "the file quantises every annotated value, also between operators that an accelerator "
+          "computes as "
           "one kernel: its accuracy may differ a little from that of kiln run --quantise, which a "
           ".kir file keeps");
     }
@@ -155,7 +156,7 @@ class ExportCommand final : public Command {
 
   const CLI::App* app_ = nullptr;
   std::string model_, output_;
-  std::string passes_;  // empty: clean-up, or standard where there is something to quantise
+  std::string passes_;  // empty: clean-up, or annotated where there is something to quantise
   std::string quantisers_ = "qdq";
   ShapeArguments shapes_;
   DataArguments data_;

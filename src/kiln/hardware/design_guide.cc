@@ -42,7 +42,7 @@ constexpr KnownFile kKnownFiles[] = {
     {"waivers.vlt", "the warnings of Verilator that the design does without, with reasons"},
     {"driver/kiln_registers.h",
      "the register map as a C header: addresses, fields and what they mean"},
-    {kTensorHeader, "addresses and sizes of inputs, outputs and programs as a C header"},
+    {kTensorHeader, "addresses and sizes of inputs and outputs as a C header"},
     {"driver/", "a driver in C for the machine, with an example"},
     {"emitted.txt", "the files that Kiln wrote, for the next emission to this folder"},
 };

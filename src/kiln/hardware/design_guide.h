@@ -46,8 +46,8 @@ std::string ReadmeOf(const DesignGuide& guide, const std::string& top, std::span
 // The file of TensorHeader.
 inline constexpr char kTensorHeader[] = "driver/kiln_tensors.h";
 // Returns a C header with the address and the bytes of every input and output in the machine's
-// memory as KILN_INPUT_NAME_ADDRESS, KILN_OUTPUT_NAME_BYTES, and their formats as comments, and with
-// the guide's constants. Names are in capitals, with '_' for what identifiers cannot have; of equal
+// memory as KILN_INPUT_NAME_ADDRESS, KILN_OUTPUT_NAME_BYTES, their formats as comments, and the
+// guide's constants. Names are in capitals, with '_' for what identifiers cannot have; of equal
 // ones, the later have a number.
 std::string TensorHeader(const DesignGuide& guide);
 

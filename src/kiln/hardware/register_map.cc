@@ -45,8 +45,9 @@ std::string Address(const std::string& name) { return "KILN_REG_" + name; }
 
 // Returns a comment of the header, in lines of at most 100 columns.
 std::string Comment(const std::string& text) {
-  const std::string item = MarkdownItem(text + " */");  // "- ", and later lines begin with "  "
-  return "/*" + item.substr(1);
+  // MarkdownItem begins with "- ". Its first word makes room for the longer beginning.
+  std::string item = MarkdownItem("-" + text + " */");
+  return item.replace(0, 3, "/* ");
 }
 
 // Returns the definitions of a register: its addresses and its fields, with what they mean.

@@ -287,7 +287,7 @@ DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
       "(INTERRUPT) to\n   lower `irq`. Register 0x{:03x} (ERROR) is 0 if the run was good.\n"
       "4. Read the beats of the streams out of memory.\n\n"
       "Beats lie one after the other from any byte address on. The beats of several images or "
-      "launches may go into one\nrun, whose numbers of beats are then as many times those of one. "
+      "launches may go into one\nrun, whose numbers of beats are then the sums of theirs. "
       "They must be what the machine takes and\nsends: a run that names more beats out than the "
       "machine sends does not end, and after one that names fewer,\nERROR is 2 at the next beat. "
       "In both cases, and after surplus beats in, reset the machine.\n\n{}"

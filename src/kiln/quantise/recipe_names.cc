@@ -42,13 +42,21 @@ std::string_view ActivationsBeside(std::string_view weights) {
 
 }  // namespace
 
+Status CheckScalable(const Format& format) {
+  if (!format.is_whole() || !format.is_signed || format.bits > 1) return OkStatus();
+  return ErrorAt("", "", fmt::format("'{}' has no code above 0", format.name),
+                 "binary for weights of one bit, or an integer of two bits or more");
+}
+
 StatusOr<QuantType> FindActivationType(std::string_view name) {
   KILN_ASSIGN_OR_RETURN(QuantType type, FindQuantType(name));
+  KILN_RETURN_IF_ERROR(CheckScalable(type.format));
   return AsActivations(std::move(type));
 }
 
 StatusOr<QuantType> FindWeightType(std::string_view name) {
   KILN_ASSIGN_OR_RETURN(QuantType type, FindQuantType(name));
+  KILN_RETURN_IF_ERROR(CheckScalable(type.format));
   return AsWeights(std::move(type));
 }
 
@@ -89,13 +97,8 @@ StatusOr<Recipe> RecipeByName(std::string_view name) {
   }
   KILN_ASSIGN_OR_RETURN(const QuantType activation_type, FindQuantType(activations));
   KILN_ASSIGN_OR_RETURN(const QuantType weight_type, FindQuantType(weights));
-  for (const QuantType* type : {&activation_type, &weight_type}) {
-    // Its codes are -1 and 0: no scale maps the greatest value to the greatest code.
-    if (type->format.is_whole() && type->format.is_signed && type->format.bits == 1) {
-      return ErrorAt("", "", fmt::format("'{}' has no code above 0", type->format.name),
-                     "binary for weights of one bit, or an integer of two bits or more");
-    }
-  }
+  for (const QuantType* type : {&activation_type, &weight_type})
+    KILN_RETURN_IF_ERROR(CheckScalable(type->format));
   return RecipeWithScales(activation_type, weight_type);
 }
 

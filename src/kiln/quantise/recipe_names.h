@@ -12,6 +12,9 @@
 
 namespace kiln {
 
+// Returns an error for a format that no scale fits: int1, whose codes are -1 and 0.
+Status CheckScalable(const Format& format);
+
 // Returns the type that a name means for activations or for weights: FindQuantType, except that
 // formats of up to 8 bits without blocks are given scales: activations one per tensor, weights one
 // per output channel. Weights in wider whole integers also have one scale per output channel.

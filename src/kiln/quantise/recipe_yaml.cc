@@ -44,6 +44,7 @@ StatusOr<Format> FindElementFormat(std::string_view name) {
     return ErrorAt("", "", fmt::format("'{}' is a type with blocks, not a number format", name),
                    fmt::format("type: {}", name));
   }
+  if (format.ok()) KILN_RETURN_IF_ERROR(CheckScalable(*format));
   return format;
 }
 

@@ -173,9 +173,18 @@ constexpr ComparedText kComparedTexts[] = {{"on the host", HostText, false},
                                            {"schedules for least", ObjectiveText, true},
                                            {"remarks", RemarksOf, false}};
 
+// Returns the first run with a machine, with which those of others are compared; null if none has.
+const SavedRun* FirstOnMachine(const std::vector<SavedRun>& runs) {
+  const auto at =
+      std::ranges::find_if(runs, [](const SavedRun& run) { return !run.accelerator.empty(); });
+  return at == runs.end() ? nullptr : &*at;
+}
+
 bool IsShown(const ComparedText& row, const std::vector<SavedRun>& runs) {
-  return !row.only_if_different || std::ranges::any_of(runs, [&](const SavedRun& run) {
-    return row.text(run) != row.text(runs[0]);
+  if (!row.only_if_different) return true;
+  const SavedRun* const first = FirstOnMachine(runs);
+  return std::ranges::any_of(runs, [&](const SavedRun& run) {
+    return !run.accelerator.empty() && row.text(run) != row.text(*first);
   });
 }
 
@@ -213,18 +222,19 @@ StatusOr<Comparison> Compare(std::vector<SavedRun> runs, bool any_host) {
                                            first.file, first.model,
                                            Metric(first.macs, "multiply-accumulates")));
   }
+  const SavedRun* const other = FirstOnMachine(runs);
   for (const SavedRun& run : runs) {
-    if (run.accelerator.empty() || first.accelerator.empty()) continue;
+    if (run.accelerator.empty()) continue;
     std::vector<std::string> differs;
-    if (run.memory != first.memory)
-      differs.push_back(fmt::format("memory {} and {}", MemoryText(run), MemoryText(first)));
-    if (run.objective != first.objective) {
+    if (run.memory != other->memory)
+      differs.push_back(fmt::format("memory {} and {}", MemoryText(run), MemoryText(*other)));
+    if (run.objective != other->objective) {
       differs.push_back(
-          fmt::format("schedules for least {} and {}", ObjectiveText(run), ObjectiveText(first)));
+          fmt::format("schedules for least {} and {}", ObjectiveText(run), ObjectiveText(*other)));
     }
     if (differs.empty()) continue;
     comparison.notes.push_back(fmt::format("{} and {}: {}; a part of what differs is due to that",
-                                           run.file, first.file, fmt::join(differs, ", ")));
+                                           run.file, other->file, fmt::join(differs, ", ")));
   }
   for (const SavedRun& run : runs) {
     if (!run.kernels_estimated) continue;

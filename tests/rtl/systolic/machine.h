@@ -84,7 +84,7 @@ inline Config Wide() {
   c.weight_port_bytes = 32;
   c.operand_port_bytes = 8;
   c.operand_buffer_words = 11;
-  c.command_queue_depth = 2;
+  c.command_queue_depth = 1;
   c.output_port_bytes = 64;
   c.instruction_bytes_per_cycle = 32;
   c.memory_latency = 9;

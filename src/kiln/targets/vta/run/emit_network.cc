@@ -134,7 +134,7 @@ std::string StartOf(const ProgramParts& program, const ProgramVector& vector) {
       "`program.txt`.\n"
       "3. For each launch below, write the number of its instructions to register 0x{:02x} and the "
       "address\n   of the first one to register 0x{:02x}, then 1 to register 0x{:02x}, over "
-      "`control`. Wait for `irq`, which falls\n   with the next write to that register, or until "
+      "`control`. Wait for `irq`, which a 0\n   written to that register lowers, or until "
       "bit 1 of register 0x{:02x} is 1. Register 0x{:02x} "
       "holds the fault, or 0.\n4. Read the outputs.\n\nThe launches:\n\n",
       vector.base, at("INSTRUCTIONS"), at("PROGRAM_ADDRESS"), at("CONTROL"), at("CONTROL"),
