@@ -198,30 +198,40 @@ WordRun PlaceRunOf(const Instruction& instruction, const Config& config, const G
   return {config, end - group, ValidColumns(instruction, config, end - 1) * bytes};
 }
 
-// Returns the beats of the weights of one weight tile (depthwise: of the taps of one column tile).
-int64_t WeightBeats(const Instruction& instruction, const Config& config, int32_t batch,
-                    int32_t row_tile, int32_t column_tile) {
+// The weights of one weight tile in memory, in the order of their requests: `count` lines of
+// `bytes` bytes, `step` bytes apart.
+struct WeightLines {
+  uint64_t at;
+  int64_t step, count, bytes;
+};
+
+// Returns the lines of a weight tile (depthwise: of the taps of one column tile).
+WeightLines WeightLinesOf(const Instruction& instruction, const Config& config, int32_t batch,
+                          int32_t row_tile, int32_t column_tile) {
   const Convolution& conv = instruction.convolution;
-  const int64_t port = config.weight_port_bytes;
   const int64_t bytes = config.weight_format.bytes(), word = WeightRowBytes(conv, config);
   const uint64_t base = Offset(conv.weight_base, batch * conv.weight_batch_stride);
-  if (instruction.opcode == Opcode::kDepthwise) {
-    return BeatsOfRun(Offset(base, column_tile * conv.taps() * word), word, conv.taps(), word,
-                      port);
-  }
+  if (instruction.opcode == Opcode::kDepthwise)
+    return {Offset(base, column_tile * conv.taps() * word), word, conv.taps(), word};
   if (conv.weight_layout == WeightLayout::kTiled) {
     const int64_t tile = int64_t{column_tile} * RowTilesOf(instruction, config) + row_tile;
-    const uint64_t at = Offset(base, tile * config.array_rows * word);
-    return BeatsOfRun(at, word, config.array_rows, word, port);
+    return {Offset(base, tile * config.array_rows * word), word, config.array_rows, word};
   }
   const int64_t rows = ValidRows(instruction, config, row_tile);
   const int64_t columns = ValidColumns(instruction, config, column_tile);
   const uint64_t at =
       Offset(base, WeightIndex(instruction, config, row_tile, 0) * conv.weight_row_stride +
                        int64_t{column_tile} * config.array_columns * conv.weight_column_stride);
-  return conv.weight_column_stride == bytes
-             ? BeatsOfRun(at, conv.weight_row_stride, rows, columns * bytes, port)
-             : BeatsOfRun(at, conv.weight_column_stride, columns, rows * bytes, port);
+  if (conv.weight_column_stride == bytes)
+    return {at, conv.weight_row_stride, rows, columns * bytes};
+  return {at, conv.weight_column_stride, columns, rows * bytes};
+}
+
+// Returns the beats of the weights of such a tile.
+int64_t WeightBeats(const Instruction& instruction, const Config& config, int32_t batch,
+                    int32_t row_tile, int32_t column_tile) {
+  const WeightLines lines = WeightLinesOf(instruction, config, batch, row_tile, column_tile);
+  return BeatsOfRun(lines.at, lines.step, lines.count, lines.bytes, config.weight_port_bytes);
 }
 
 // Returns the beats of the block scales of one weight tile, on a port of their own from the tile's
@@ -343,25 +353,9 @@ int64_t LastGroupBeats(const Instruction& instruction, const Config& config,
 
 int64_t LastWeightBeats(const Instruction& instruction, const Config& config, int32_t batch,
                         int32_t row_tile, int32_t column_tile) {
-  const Convolution& conv = instruction.convolution;
-  const int64_t port = config.weight_port_bytes;
-  const int64_t bytes = config.weight_format.bytes(), word = WeightRowBytes(conv, config);
-  const uint64_t base = Offset(conv.weight_base, batch * conv.weight_batch_stride);
-  if (instruction.opcode == Opcode::kDepthwise) {
-    return BeatsOf(Offset(base, (int64_t{column_tile} * conv.taps() + conv.taps() - 1) * word),
-                   word, port);
-  }
-  if (conv.weight_layout == WeightLayout::kTiled) {
-    const int64_t tile = int64_t{column_tile} * RowTilesOf(instruction, config) + row_tile;
-    return BeatsOf(Offset(base, ((tile + 1) * config.array_rows - 1) * word), word, port);
-  }
-  const int64_t rows = ValidRows(instruction, config, row_tile),
-                columns = ValidColumns(instruction, config, column_tile);
-  const bool by_rows = conv.weight_column_stride == bytes;
-  const int64_t k = WeightIndex(instruction, config, row_tile, 0) + (by_rows ? rows - 1 : 0);
-  const int64_t n = int64_t{column_tile} * config.array_columns + (by_rows ? 0 : columns - 1);
-  return BeatsOf(Offset(base, k * conv.weight_row_stride + n * conv.weight_column_stride),
-                 (by_rows ? columns : rows) * bytes, port);
+  const WeightLines lines = WeightLinesOf(instruction, config, batch, row_tile, column_tile);
+  return BeatsOf(Offset(lines.at, (lines.count - 1) * lines.step), lines.bytes,
+                 config.weight_port_bytes);
 }
 
 int64_t CyclesFromLastWeights(const Instruction& instruction, const Config& config, int32_t batch,

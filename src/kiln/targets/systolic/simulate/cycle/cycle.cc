@@ -260,7 +260,7 @@ class Machine {
   }
 
   // Fetches and decodes instructions. Hands each to the units that use it, to each as soon as its
-  // queue has a free entry, and goes on to the next when all have it.
+  // queue has a free entry. When all have it, the next instruction follows.
   Process CommandProcessor() {
     if (!fetches_words_) {
       co_await simulator_.Delay(config_.memory_latency);  // for the program's first bytes
