@@ -27,11 +27,15 @@ StatusOr<Preprocess> PreprocessOf(const Graph& network) {
                          fmt::format("metadata '{}'", kPreprocessMetadataKey));
 }
 
+// Returns whether `text`, as given to --preprocess, says that the metadata do not count.
+bool IgnoresMetadata(const std::string& text) {
+  return text == "none" || text.starts_with("none,");
+}
+
 // Parses `text` as given to --preprocess: text, or the path of a file. Keys that it does not name
 // are taken from `own`.
 StatusOr<Preprocess> ReadPreprocess(const std::string& text, const Preprocess& own) {
-  const bool is_text =
-      text == "none" || text.starts_with("none,") || text.find('=') != std::string::npos;
+  const bool is_text = IgnoresMetadata(text) || text.find('=') != std::string::npos;
   return is_text ? ParsePreprocess(text, "", "--preprocess", own) : LoadPreprocess(text, own);
 }
 
@@ -45,7 +49,7 @@ struct ChosenPreprocess {
 StatusOr<ChosenPreprocess> ChoosePreprocess(const std::string& text, const Graph& network) {
   ChosenPreprocess chosen;
   // The metadata are ignored, even if they are malformed.
-  if (text == "none" || text.starts_with("none,")) {
+  if (IgnoresMetadata(text)) {
     KILN_ASSIGN_OR_RETURN(chosen.all, ReadPreprocess(text, {}));
     return chosen;
   }
@@ -358,8 +362,9 @@ void NotePreprocess(const ImageSettings& settings, const Graph& network, const I
   }
   if (settings.path.empty() || !images.pixels_as_stored) return;
   // Said on purpose: by --preprocess none, or by metadata.
-  const bool none = settings.preprocess == "none" || settings.preprocess.starts_with("none,");
-  if (none || network.metadata().contains(std::string(kPreprocessMetadataKey))) return;
+  if (IgnoresMetadata(settings.preprocess) ||
+      network.metadata().contains(std::string(kPreprocessMetadataKey)))
+    return;
   notes->push_back(
       settings.preprocess.empty()
           ? "pixels go in as they are stored, 0 to 255: the model's metadata name no "
