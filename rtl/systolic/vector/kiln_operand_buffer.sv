@@ -71,9 +71,9 @@ module kiln_operand_buffer #(
   assign complete       = take && in_tag.last_of_word;
   assign complete_place = in_tag.place;
 
-  // ---- First cycles: conversion to numbers. Beyond sixteen lanes, each group of eight has its own
-  // copy of the operands' formats.
-  localparam int unsigned GROUP = LANES > 16 ? 8 : LANES;  // lanes
+  // ---- First cycles: conversion to numbers. Each group of lanes has its own copy of the operands'
+  // formats.
+  localparam int unsigned GROUP = kiln_vector_pkg::lanes_of_copy(LANES);
   localparam int unsigned GROUPS = (LANES + GROUP - 1) / GROUP;
   logic [GROUPS*4-1:0] elements;  // of each group
   logic [GROUPS*32-1:0] scales, zero_points;

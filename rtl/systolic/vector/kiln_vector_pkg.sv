@@ -149,6 +149,12 @@ package kiln_vector_pkg;
     scales_of_word = block_size > 0 && lanes > block_size ? lanes / block_size : 1;
   endfunction
 
+  // Returns the lanes that share a copy of a value which all lanes read: all lanes, or eight beyond
+  // sixteen, because a register that drives more is slow.
+  function automatic int lanes_of_copy(input int lanes);
+    lanes_of_copy = lanes > 16 ? 8 : lanes;
+  endfunction
+
   // Returns log2 of the bytes that a code of `bits` bits occupies in memory.
   function automatic logic [1:0] code_shift(input int bits);
     code_shift = bits <= 8 ? 2'd0 : bits <= 16 ? 2'd1 : 2'd2;

@@ -896,9 +896,8 @@ module kiln_vector_unit #(
     end
   end
 
-  // The inverse of the output's scale for each lane. Beyond sixteen lanes, each group of eight has
-  // its own copy.
-  localparam int unsigned GROUP = LANES > 16 ? 8 : LANES;  // lanes
+  // The inverse of the output's scale for each lane. Each of several groups has its own copy.
+  localparam int unsigned GROUP = kiln_vector_pkg::lanes_of_copy(LANES);
   localparam int unsigned GROUPS = (LANES + GROUP - 1) / GROUP;
   logic [GROUPS*32-1:0] inverse_of_group;
   logic [WORD-1:0] departure_inverse;
