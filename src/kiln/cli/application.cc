@@ -62,8 +62,7 @@ std::string MissingCommand(const CLI::App& app) {
   if (chosen.empty() && (words[0] == "quantise" || words[0] == "quantize")) {
     return "there is no '" + words[0] +
            "'; kiln export MODEL --quantise RECIPE -o FILE writes a quantised network, and kiln "
-           "run "
-           "--quantise RECIPE runs one";
+           "run --quantise RECIPE runs one";
   }
   const std::string nearest = NearestName(words[0], names);
   return (chosen.empty() ? "" : command.get_name() + ": ") + "there is no '" + words[0] + "'" +

@@ -90,8 +90,8 @@ class ExportCommand final : public Command {
     if (extension == ".onnx" && !quantise_.recipe().empty()) {
       notes.emplace_back(
           "the file quantises every annotated value, also between operators that an accelerator "
-          "computes as "
-          "one kernel: its accuracy may differ a little from that of kiln run --quantise, which a "
+          "computes as one kernel: its accuracy may differ a little from that of kiln run "
+          "--quantise, which a "
           ".kir file keeps");
     }
     KILN_RETURN_IF_ERROR(Write(graph, extension, context.out));
