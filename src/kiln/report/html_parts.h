@@ -33,6 +33,24 @@ std::string Swatch(std::string_view css_class);
 // Draws a horizontal bar for a share of 0 to 1 as SVG, for table cells.
 std::string ShareBar(double share, std::string_view css_class);
 
+// A logarithmic axis of whole decades, from 10^first to 10^last.
+struct LogAxis {
+  int first = 0, last = 1;
+  double begin = 0, end = 1;  // SVG units
+
+  double At(double value) const;  // returns where a positive value is, in SVG units
+  double least() const;
+  double most() const;
+};
+// Returns an axis that holds all values. `values` has at least one, and all are positive.
+LogAxis LogAxisFor(const std::vector<double>& values, double begin, double end);
+// Draws a line as SVG.
+std::string Line(std::string_view css_class, double x1, double y1, double x2, double y2);
+// Draws the decades of two axes as lines with their numbers, and the names of the axes, as SVG. `y`
+// begins at the bottom.
+std::string LogGrid(const LogAxis& x, const LogAxis& y, std::string_view x_name,
+                    std::string_view y_name);
+
 // Returns the CSS class of a unit's colour: "u0" to "u15", in order of first appearance among the
 // kernels, or "host" for the host.
 std::string UnitClass(const RunReport& report, std::string_view unit);

@@ -17,61 +17,6 @@ namespace {
 constexpr double kPictureWidth = 1072, kPictureHeight = 420, kLeft = 74, kRight = 1040, kTop = 20,
                  kBottom = 368;
 
-// An axis from 10^first to 10^last, whole decades.
-struct Axis {
-  int first = 0, last = 1;
-  double begin = 0, end = 1;  // SVG units
-
-  double At(double value) const {
-    return begin + (std::log10(value) - first) / (last - first) * (end - begin);
-  }
-  double least() const { return std::pow(10.0, first); }
-  double most() const { return std::pow(10.0, last); }
-};
-
-// Returns an axis that holds all values. `values` has at least one, and all are positive.
-Axis AxisFor(const std::vector<double>& values, double begin, double end) {
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  Axis axis{.first = static_cast<int>(std::floor(std::log10(*least))),
-            .last = static_cast<int>(std::ceil(std::log10(*most))),
-            .begin = begin,
-            .end = end};
-  axis.last = std::max(axis.last, axis.first + 1);
-  return axis;
-}
-
-std::string Line(std::string_view css_class, double x1, double y1, double x2, double y2) {
-  return fmt::format(R"(<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>)",
-                     css_class, x1, y1, x2, y2);
-}
-
-// Returns the text of a tick mark at 10^decade.
-std::string Decade(int decade) {
-  return decade >= 0 && decade < 7 ? Thousands(std::llround(std::pow(10.0, decade)))
-                                   : fmt::format("{:g}", std::pow(10.0, decade));
-}
-
-std::string Grid(const Axis& x, const Axis& y) {
-  std::string out;
-  for (int decade = x.first; decade <= x.last; ++decade) {
-    const double at = x.At(std::pow(10.0, decade));
-    out += Line("axis", at, kTop, at, kBottom);
-    out +=
-        fmt::format(R"(<text class="faint" x="{:.1f}" y="{:.0f}" text-anchor="middle">{}</text>)",
-                    at, kBottom + 16, Decade(decade));
-  }
-  for (int decade = y.first; decade <= y.last; ++decade) {
-    const double at = y.At(std::pow(10.0, decade));
-    out += Line("axis", kLeft, at, kRight, at);
-    out += fmt::format(R"(<text class="faint" x="{:.0f}" y="{:.1f}" text-anchor="end">{}</text>)",
-                       kLeft - 8, at + 4, Decade(decade));
-  }
-  return out + fmt::format(R"(<text class="faint" x="{:.0f}" y="{:.0f}" text-anchor="middle">)"
-                           R"(operations a byte of the port</text>)"
-                           R"(<text class="faint" x="{:.0f}" y="12">operations a cycle</text>)",
-                           (kLeft + kRight) / 2, kBottom + 36, kLeft);
-}
-
 // Returns the label of the ports of one bandwidth: "weights, results", "image and 3 more".
 std::string PortNames(const std::vector<std::string>& names) {
   if (names.size() <= 3) return Shorten(fmt::format("{}", fmt::join(names, ", ")), 40);
@@ -80,7 +25,7 @@ std::string PortNames(const std::vector<std::string>& names) {
 
 // Draws the line of a bandwidth in bytes a cycle, from the picture's edges up to the peak. The
 // label begins `shift` SVG units after the line.
-std::string Slope(const Axis& x, const Axis& y, double bandwidth, double peak,
+std::string Slope(const LogAxis& x, const LogAxis& y, double bandwidth, double peak,
                   const std::string& names, double shift) {
   const double from = std::max(x.least(), y.least() / bandwidth);
   const double to = std::min(x.most(), peak / bandwidth);
@@ -166,12 +111,12 @@ std::string Roofline(const RunReport& report, const std::vector<KernelLoad>& loa
   rates.push_back(peak);
   // The picture holds the corners of all roofs.
   for (const auto& [bandwidth, names] : roofs) intensities.push_back(peak / bandwidth);
-  const Axis x = AxisFor(intensities, kLeft, kRight), y = AxisFor(rates, kBottom, kTop);
+  const LogAxis x = LogAxisFor(intensities, kLeft, kRight), y = LogAxisFor(rates, kBottom, kTop);
 
   std::string out =
       fmt::format(R"(<svg viewBox="0 0 {:.0f} {:.0f}" width="{:.0f}" height="{:.0f}" role="img">)",
                   kPictureWidth, kPictureHeight, kPictureWidth, kPictureHeight);
-  out += Grid(x, y);
+  out += LogGrid(x, y, "operations a byte of the port", "operations a cycle");
   if (has_peak) {
     const double left = std::max(x.least(), peak / roofs.rbegin()->first);
     out += Line("roof", x.At(std::min(left, x.most())), y.At(peak), kRight, y.At(peak));
