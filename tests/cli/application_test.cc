@@ -31,10 +31,10 @@ using testing::HasSubstr;
 using testing::Not;
 
 // By hand, so that a command cannot get lost where the build writes the table.
-constexpr const char* kCommands[] = {"run",     "compare", "accuracy", "mixed-precision",
-                                     "compile", "verify",  "inspect",  "passes",
-                                     "export",  "synth",   "doctor",   "list",
-                                     "binary",  "cgra",    "dataflow", "vta"};
+constexpr const char* kCommands[] = {"run",      "sweep",  "compare", "accuracy", "mixed-precision",
+                                     "compile",  "verify", "inspect", "passes",   "export",
+                                     "synth",    "doctor", "list",    "binary",   "cgra",
+                                     "dataflow", "vta"};
 
 TEST(Application, TheTableHoldsEveryCommand) {
   std::vector<std::string> names;
@@ -58,7 +58,7 @@ TEST(Application, EveryCommandHelpsWithAnExample) {
 
 // What a network, an accelerator and images are is said alike to all commands that compile.
 TEST(Application, CommandsThatCompileShareTheirOptions) {
-  for (const char* name : {"run", "compile", "verify", "accuracy"}) {
+  for (const char* name : {"run", "sweep", "compile", "verify", "accuracy"}) {
     const std::string help = Call({name, "--help"}).out;
     for (const char* option :
          {"--on", "--no-host", "--data", "--labels", "--data-format", "--data-shape",
@@ -512,6 +512,44 @@ TEST(Application, LeavesAloneWhatIsNamedLikeAPartOfItsOutput) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()),
                           std::filesystem::directory_iterator()),
             6);
+}
+
+// A sweep keeps its runs and the variants of --vary, and compare reads them.
+TEST(Application, ASweepKeepsItsRuns) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-sweep-test");
+  const auto at = [&](const char* file) { return (folder.path() / file).string(); };
+  const Outcome sweep = Call({"sweep",    "models/demo_fashion_mnist.onnx",
+                              "--random", "1",
+                              "--on",     "systolic-int8-8x8",
+                              "--vary",   "input_port_bytes=8,32",
+                              "--memory", "4GB/s,80ns",
+                              "--under",  "5 ms",
+                              "--rank",   "time",
+                              "--runs",   at("runs"),
+                              "--report", at("sweep.html"),
+                              "--json",   "-"});
+  ASSERT_EQ(sweep.code, kExitOk) << sweep.err;
+  const auto json = nlohmann::json::parse(sweep.out);
+  EXPECT_EQ(json["limit_seconds"], 5e-3);
+  EXPECT_EQ(json["memory"], "4GB/s,80ns");
+  ASSERT_EQ(json["rows"].size(), 2u);
+  EXPECT_THAT(*ReadFile(at("sweep.html")), HasSubstr("systolic-int8-8x8-input_port_bytes-32"));
+  std::vector<std::string> compare = {"compare", "--json", "-"};
+  for (const auto& row : json["rows"]) {
+    EXPECT_EQ(row["standing"], "ranked");
+    const std::string run = "runs/" + row["design_point"].get<std::string>();
+    EXPECT_THAT(*ReadFile(at((run + ".yaml").c_str())), HasSubstr("\ninput_port_bytes: "));
+    compare.push_back(at((run + ".json").c_str()));
+  }
+  const Outcome compared = Call(compare);
+  ASSERT_EQ(compared.code, kExitOk) << compared.err;
+  const auto runs = nlohmann::json::parse(compared.out)["runs"];
+  for (size_t r = 0; r < 2; ++r) EXPECT_EQ(runs[r]["cycles"], json["rows"][r]["cycles"]) << r;
+  const Outcome text =
+      Call({"sweep", "models/demo_fashion_mnist.onnx", "--random", "1", "--on", "systolic-int8-8x8",
+            "--vary", "input_port_bytes=8", "--vary", "weight_port_bytes=8"});
+  ASSERT_EQ(text.code, kExitOk) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("1*  systolic-int8-8x8-input_port_bytes-8-weight_port_bytes-8"));
 }
 
 // Every option that names an output file creates the folder of the file, too.

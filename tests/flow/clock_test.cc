@@ -19,11 +19,6 @@ namespace {
 const std::set<std::string> kNoClockModel = {"cgra-grid-4x4",    "dataflow-pynq",
                                              "dataflow-small",   "dataflow-u250",
                                              "dataflow-ultra96", "dataflow-zcu104"};
-// Design points that bench/machine_grid has yet to measure.
-const std::set<std::string> kNotSynthesised = {
-    "systolic-int8-16x16-fp32",
-};
-
 TEST(Clocks, OfShippedDesignPointsAreConfirmed) {
   int confirmed = 0;
   for (const std::filesystem::path& file : ListResources("accelerators")) {
@@ -35,10 +30,6 @@ TEST(Clocks, OfShippedDesignPointsAreConfirmed) {
     const MachineClock& clock = cost->clock;
     EXPECT_EQ(clock.machine.top.empty(), kNoClockModel.contains(file.stem().string()));
     if (clock.machine.top.empty()) continue;
-    if (kNotSynthesised.contains(file.stem().string())) {
-      EXPECT_FALSE(clock.known()) << "it has been synthesised; delete it from the list";
-      continue;
-    }
     EXPECT_TRUE(clock.known()) << "bench/machine_grid measures it; after a new key whose default "
                                   "changes no hardware, add key=DEFAULT to the rows of "
                                   "technology/osu018/machines.csv and run it with --table";

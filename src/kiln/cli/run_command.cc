@@ -78,13 +78,7 @@ class RunCommand final : public Command {
         ->type_name("N")
         ->check(InRange(1, 1 << 24))
         ->capture_default_str();
-    app.add_option(
-           "--memory", memory_,
-           "Bandwidth and latency of the memory that all ports share, or that streams are read "
-           "from and stored in, and the time that a row miss adds, such as 19.2GB/s,100ns; the run "
-           "simulates it at the design point's clock, and schedules take the bandwidth into "
-           "account (`kiln verify --dram` counts in bytes per cycle, --memory-latency in cycles)")
-        ->type_name("GB/s,ns[,ns]");
+    DeclareMemory(app, &memory_);
     DeclareNode(app, &node_nm_);
     app.add_flag("--no-fp32", no_fp32_, "Leave out the fp32 run that accuracy is compared with");
     DeclareTopK(app, &top_k_);

@@ -150,9 +150,11 @@ bool QuantiseArguments::recipe_given() const { return option_ != nullptr && opti
 
 void FlowArguments::Declare(CLI::App& app, const Wording& wording) {
   app.add_option("model", model_, "The network: ONNX or IR text")->required()->type_name("MODEL");
-  app.add_option("--on", accelerator_, wording.accelerator)
-      ->required(wording.accelerator_required)
-      ->type_name("ACCELERATOR");
+  if (wording.has_accelerator) {
+    app.add_option("--on", accelerator_, wording.accelerator)
+        ->required(wording.accelerator_required)
+        ->type_name("ACCELERATOR");
+  }
   app.add_flag("--no-host", no_host_, "Fail where a kernel would run on the host");
   if (wording.has_objective) {
     app.add_option("--optimise,--optimize", objective_,
@@ -214,6 +216,16 @@ void DeclareTop(CLI::App& app, int* kernels) {
       ->type_name("N")
       ->check(InRange(0, 100000))
       ->capture_default_str();
+}
+
+void DeclareMemory(CLI::App& app, std::string* memory) {
+  app.add_option("--memory", *memory,
+                 "Bandwidth and latency of the memory that all ports share, or that streams are "
+                 "read from and stored in, and the time that a row miss adds, such as "
+                 "19.2GB/s,100ns; the run simulates it at the design point's clock, and schedules "
+                 "take the bandwidth into account (`kiln verify --dram` counts in bytes per cycle, "
+                 "--memory-latency in cycles)")
+      ->type_name("GB/s,ns[,ns]");
 }
 
 void DeclareNode(CLI::App& app, int* node_nm) {

@@ -86,6 +86,7 @@ class FlowArguments {
   // How the command describes --on, and which options it has.
   struct Wording {
     std::string accelerator = "The accelerator: a YAML file or a name (kiln list accelerators)";
+    bool has_accelerator = true;  // false: the command declares --on itself
     bool accelerator_required = true;
     bool has_recipe = true;      // false: only the options of calibration, without --quantise
     bool has_objective = false;  // whether --optimise is an option
@@ -117,6 +118,8 @@ void DeclareTopK(CLI::App& app, int* k);
 void DeclareConfusion(CLI::App& app, bool* confusion);
 // Declares --top: the number of kernels in a printed table.
 void DeclareTop(CLI::App& app, int* kernels);
+// Declares --memory, which ParseOuterMemory parses.
+void DeclareMemory(CLI::App& app, std::string* memory);
 // Declares --node-nm: the CMOS node of reported areas and energies, in nanometres.
 void DeclareNode(CLI::App& app, int* node_nm);
 

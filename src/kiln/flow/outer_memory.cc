@@ -89,6 +89,14 @@ StatusOr<OuterMemory> ParseOuterMemory(std::string_view text) {
   return OuterMemory{*bandwidth, *latency, *row_miss, std::string(text)};
 }
 
+StatusOr<double> ParseTime(std::string_view text, std::string_view option) {
+  constexpr MemoryUnit kUnits[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
+  const std::optional<double> seconds = Quantity(text, kUnits);
+  if (seconds.has_value() && *seconds > 0) return *seconds;
+  return ErrorAt("", option, fmt::format("{} is no time", QuotedExcerpt(std::string(text))),
+                 "write a number above 0 and ns, us, ms or s, such as 1ms");
+}
+
 RunReport::Memory MemoryAtClock(const OuterMemory& memory, double mhz) {
   const auto whole = [mhz](double seconds) {
     // Without the guard, 100 ns at 100 MHz could be 10.000000000000002 cycles.

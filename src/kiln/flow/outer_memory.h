@@ -26,6 +26,10 @@ struct OuterMemory {
 // a time that is negative or above 1 ms.
 StatusOr<OuterMemory> ParseOuterMemory(std::string_view text);
 
+// Parses a time above 0 such as "1ms" or "250 us", in ns, us, ms or s, and returns it in seconds.
+// `option` names it in the error of any other text.
+StatusOr<double> ParseTime(std::string_view text, std::string_view option);
+
 // Returns that memory at a clock of `mhz`, for RtlOptions and reports. Times are rounded up to
 // whole cycles; the latency is at least 1.
 RunReport::Memory MemoryAtClock(const OuterMemory& memory, double mhz);

@@ -1,0 +1,251 @@
+// Finds the design points of a sweep, writes variants of them, and runs a network on each.
+#include "kiln/flow/sweep.h"
+
+#include <absl/strings/str_split.h>
+#include <absl/strings/strip.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "kiln/report/saved_run.h"
+#include "kiln/support/budgets.h"
+#include "kiln/support/characters.h"
+#include "kiln/support/excerpt.h"
+#include "kiln/support/file.h"
+#include "kiln/support/nearest_name.h"
+#include "kiln/support/resources.h"
+#include "kiln/support/yaml.h"
+#include "kiln/targets/registry.h"
+
+namespace kiln {
+namespace {
+
+namespace fs = std::filesystem;
+
+Status CheckPointCount(size_t count, std::string_view option) {
+  if (count <= static_cast<size_t>(budgets::kSweptPoints)) return OkStatus();
+  return ErrorAt("", option, fmt::format("{} design points are too many", count),
+                 fmt::format("at most {}", budgets::kSweptPoints));
+}
+
+// Adds a point, unless its file is already there. Error: another file of the same name.
+Status AddPoint(const fs::path& file, std::vector<SweepPoint>* points) {
+  SweepPoint point{.name = file.stem().string(), .file = file.lexically_normal()};
+  const auto at = std::ranges::find(*points, point.name, &SweepPoint::name);
+  if (at == points->end()) {
+    points->push_back(std::move(point));
+  } else if (at->file != point.file) {
+    return ErrorAt(point.file.string(), "",
+                   fmt::format("has the same name as {}, and results are told apart by names",
+                               at->file.string()),
+                   "rename one of the files");
+  }
+  return OkStatus();
+}
+
+// Returns the text of a design point with `value` for the key, which is at the root. A key that the
+// text lacks is added at its end.
+std::string WithKey(std::string_view text, const std::string& key, const std::string& value) {
+  std::vector<std::string> lines;
+  bool found = false, in_value = false;
+  for (const auto piece : absl::StrSplit(absl::string_view(text.data(), text.size()), '\n')) {
+    const std::string line(piece);
+    // The value of the key may go on in lines that are indented, or that are items of a list.
+    if (in_value && (line.starts_with(' ') || line.starts_with('-'))) continue;
+    in_value = !found && line.starts_with(key + ":");
+    found = found || in_value;
+    lines.push_back(in_value ? fmt::format("{}: {}", key, value) : line);
+  }
+  while (!lines.empty() && lines.back().empty()) lines.pop_back();
+  if (!found) lines.push_back(fmt::format("{}: {}", key, value));
+  return fmt::format("{}\n", fmt::join(lines, "\n"));
+}
+
+// Returns an error if design points of the family of `text` do not have one of the keys. A family
+// that is not in the build is found when the file is loaded.
+Status CheckKeys(const std::vector<VariedKey>& keys, std::string_view text,
+                 const std::string& source) {
+  KILN_ASSIGN_OR_RETURN(const YamlFile file, YamlFile::Parse(text, source));
+  std::string family;
+  file.root().String("family", &family);
+  const StatusOr<hardware::FamilyKeys> known = DescribeKeys(family);
+  if (!known.ok()) return OkStatus();
+  std::vector<std::string> names;
+  for (const hardware::KeyDescription& key : known->keys) names.push_back(key.name);
+  for (const VariedKey& varied : keys) {
+    if (std::ranges::find(names, varied.key) != names.end()) continue;
+    const std::string meant = NearestName(varied.key, names);
+    return ErrorAt(source, "--vary", fmt::format("its family has no key '{}'", varied.key),
+                   meant.empty() ? fmt::format("see kiln list keys {}", family)
+                                 : fmt::format("did you mean '{}'?", meant));
+  }
+  return OkStatus();
+}
+
+// Returns a message about a design point without the name and the line of its file, which is a
+// temporary one if it is a variant: tables name the design point before it.
+std::string WithoutPlace(std::string_view message, const SweepPoint& point) {
+  const std::string begin = point.file.string() + ": ";
+  if (!message.starts_with(begin)) return std::string(message);
+  message.remove_prefix(begin.size());
+  if (const size_t comma = message.find(", key "); message.starts_with("line ") && comma < 20)
+    message.remove_prefix(comma + 2);
+  return std::string(message);
+}
+
+// Moves the notes that all runs have from the rows to the table.
+void ShareNotes(SweepTable* table) {
+  std::vector<SweepTable::Row*> runs;
+  for (SweepTable::Row& row : table->rows) {
+    if (row.run.has_value()) runs.push_back(&row);
+  }
+  for (const std::string& note : std::vector<std::string>(runs[0]->notes)) {
+    const bool shared = std::ranges::all_of(runs, [&note](const SweepTable::Row* row) {
+      return std::ranges::find(row->notes, note) != row->notes.end();
+    });
+    if (!shared) continue;
+    table->notes.push_back(note);
+    for (SweepTable::Row* row : runs) std::erase(row->notes, note);
+  }
+}
+
+}  // namespace
+
+StatusOr<VariedKey> ParseVariedKey(std::string_view text) {
+  const auto fail = [&](const std::string& fault) {
+    return ErrorAt("", "--vary", QuotedExcerpt(text) + ' ' + fault,
+                   "write it as input_port_bytes=16,32");
+  };
+  const size_t equals = text.find('=');
+  if (equals == std::string_view::npos) return fail("names no values");
+  VariedKey varied{.key = std::string(text.substr(0, equals)), .values = {}};
+  if (varied.key.empty() || !std::ranges::all_of(varied.key, IsNameCharacter))
+    return fail("begins with no key");
+  if (varied.key == "name" || varied.key == "family")
+    return fail("varies a key that says which design point it is");
+  const std::string_view values = text.substr(equals + 1);
+  for (const auto piece : absl::StrSplit(absl::string_view(values.data(), values.size()), ',')) {
+    std::string value(piece);
+    const bool plain = std::ranges::all_of(
+        value, [](char c) { return IsNameCharacter(c) || c == '.' || c == '+' || c == '-'; });
+    if (value.empty() || !plain || value.find_first_not_of('.') == std::string::npos)
+      return fail("has a value that is neither a number nor a name");
+    if (std::ranges::find(varied.values, value) != varied.values.end())
+      return fail(fmt::format("has the value {} twice", value));
+    varied.values.push_back(std::move(value));
+  }
+  return varied;
+}
+
+StatusOr<std::vector<SweepPoint>> FindSweepPoints(const std::vector<std::string>& patterns) {
+  constexpr char kKind[] = "accelerators";
+  std::vector<SweepPoint> points;
+  const std::vector<fs::path> listed = ListResources(kKind);
+  for (const std::string& pattern : patterns.empty() ? std::vector<std::string>{"*"} : patterns) {
+    if (pattern.find_first_of("*?") == std::string::npos) {
+      const StatusOr<fs::path> file = FindResource(kKind, pattern);
+      if (!file.ok()) return WithContext("--on", file.status());
+      KILN_RETURN_IF_ERROR(AddPoint(*file, &points));
+      continue;
+    }
+    bool any = false;
+    for (const fs::path& file : listed) {
+      if (::fnmatch(pattern.c_str(), file.stem().c_str(), FNM_NOESCAPE) != 0) continue;
+      any = true;
+      KILN_RETURN_IF_ERROR(AddPoint(file, &points));
+    }
+    if (!any) {
+      return ErrorAt("", "--on",
+                     fmt::format("no design point is called {}", QuotedExcerpt(pattern)),
+                     "see kiln list accelerators");
+    }
+  }
+  KILN_RETURN_IF_ERROR(CheckPointCount(points.size(), "--on"));
+  return points;
+}
+
+StatusOr<std::vector<SweepPoint>> WriteVariants(const std::vector<SweepPoint>& points,
+                                                const std::vector<VariedKey>& keys,
+                                                const fs::path& folder) {
+  size_t count = points.size();
+  for (const VariedKey& varied : keys) {
+    count *= varied.values.size();
+    KILN_RETURN_IF_ERROR(CheckPointCount(count, "--vary"));
+  }
+  std::vector<SweepPoint> variants;
+  for (const SweepPoint& point : points) {
+    KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(point.file));
+    KILN_RETURN_IF_ERROR(CheckKeys(keys, text, point.file.string()));
+    // Each digit chooses a value of a key; the last one changes first.
+    std::vector<size_t> digits(keys.size(), 0);
+    for (bool more = true; more;) {
+      std::string name = point.name, variant = text;
+      for (size_t k = 0; k < keys.size(); ++k) {
+        const std::string& value = keys[k].values[digits[k]];
+        name += fmt::format("-{}-{}", keys[k].key, value);
+        variant = WithKey(variant, keys[k].key, value);
+      }
+      const fs::path file = folder / (name + ".yaml");
+      KILN_RETURN_IF_ERROR(WriteFile(file, WithKey(variant, "name", YamlText(name))));
+      KILN_RETURN_IF_ERROR(AddPoint(file, &variants));
+      more = false;
+      for (size_t k = keys.size(); k-- > 0 && !more;) {
+        more = ++digits[k] < keys[k].values.size();
+        if (!more) digits[k] = 0;
+      }
+    }
+  }
+  return variants;
+}
+
+StatusOr<SweepTable> Sweep(const SweepOptions& options, const FlowProgress& progress) {
+  SweepTable table;
+  table.rank = options.rank;
+  table.limit_seconds = options.limit_seconds;
+  table.any_host = options.any_host;
+  table.node_nm = options.flow.compile.node_nm;
+  table.memory = options.flow.memory.has_value() ? options.flow.memory->text : "";
+  table.model = options.flow.model.stem().string();
+  Status first_fault;
+  for (size_t p = 0; p < options.points.size(); ++p) {
+    const SweepPoint& point = options.points[p];
+    if (progress) progress("design points", static_cast<int64_t>(p), std::ssize(options.points));
+    SweepTable::Row row;
+    row.design_point = point.name;
+    row.source = point.file.string();
+    FlowOptions flow = options.flow;
+    flow.accelerator = point.file;
+    const StatusOr<RunReport> report = RunFlow(flow);
+    if (!report.ok()) {
+      row.fault = WithoutPlace(MessageOf(report.status()), point);
+      if (first_fault.ok())
+        first_fault = Status(report.status().code(), fmt::format("{}: {}", point.name, row.fault));
+      table.rows.push_back(std::move(row));
+      continue;
+    }
+    if (report->different_images > 0) {
+      return absl::InternalError(
+          fmt::format("the cycle level and the functional level differ on {}; this is a fault of "
+                      "Kiln",
+                      point.name));
+    }
+    if (options.save) KILN_RETURN_IF_ERROR(options.save(point, *report));
+    // The figures are those that `kiln compare` reads from the run's file.
+    KILN_ASSIGN_OR_RETURN(row.run, ParseSavedRun(ToJson(*report), point.name));
+    row.notes = report->notes;
+    table.data = report->data.source;
+    table.objective = report->objective;
+    table.rows.push_back(std::move(row));
+  }
+  const bool any = std::ranges::any_of(
+      table.rows, [](const SweepTable::Row& row) { return row.run.has_value(); });
+  if (!any) return first_fault;
+  ShareNotes(&table);
+  table.Rank();
+  return table;
+}
+
+}  // namespace kiln
