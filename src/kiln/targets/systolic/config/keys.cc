@@ -201,8 +201,9 @@ const KeyTable<Config>& Keys() {
            .condition = "a signed float that fp32 holds, round to nearest even",
            .rtl = {{"VECTOR_FORMAT"},
                    {"VECTOR_SPLINES", [](const Config& c) { return SplinesOf(c.vector_format); }}},
-           .help = "results of the vector unit; a format wider than 16 bits is for studies of numbers, "
-                   "because its stages are not pipelined within and hold the clock below 10 MHz"},
+           .help =
+               "results of the vector unit; a format wider than 16 bits is for studies of numbers, "
+               "because its stages are not pipelined within and hold the clock below 10 MHz"},
           {.name = "block_size",
            .type = Integer(&Config::block_size, 0, kMaxBlock),
            .unit = "elements",
