@@ -43,6 +43,32 @@ std::string Perceptron(double least_weight) {
   return PrintGraph(graph);
 }
 
+// Returns convolutions with activations, and with a residual sum if wanted, as text.
+std::string Convolutions(bool residual) {
+  Graph graph("residual");
+  Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 16, 8, 8}});
+  uint64_t seed = 7;
+  const auto convolution = [&](Value* from, const std::string& name) {
+    Value* w = graph.AddConstant(name + ".w", RandomMatrix({16, 16, 3, 3}, ++seed, -0.2));
+    Value* b = graph.AddConstant(name + ".b", RandomMatrix({16}, ++seed, -0.2));
+    Attributes attributes;
+    attributes.Set("kernel_shape", std::vector<int64_t>{3, 3});
+    attributes.Set("pads", std::vector<int64_t>{1, 1, 1, 1});
+    return graph.AddNode(Op::kConv, name, {from, w, b}, {name + ".y"}, std::move(attributes))
+        ->result();
+  };
+  const auto relu = [&](Value* from, const std::string& name) {
+    return graph.AddNode(Op::kRelu, name, {from}, {name + ".y"})->result();
+  };
+  Value* skip = relu(convolution(x, "conv1"), "relu1");
+  Value* body = convolution(relu(convolution(skip, "conv2"), "relu2"), "conv3");
+  if (residual) body = graph.AddNode(Op::kAdd, "add", {body, skip}, {"add.y"})->result();
+  Value* last = convolution(relu(body, "relu3"), "conv4");
+  graph.MarkOutput(last);
+  EXPECT_TRUE(InferShapes(graph).ok());
+  return PrintGraph(graph);
+}
+
 class NarrowRoundTrip : public testing::Test {
  protected:
   void SetUp() override { fs::create_directories(folder_); }
@@ -71,10 +97,16 @@ class NarrowRoundTrip : public testing::Test {
     }
     return bytes;
   }
-  void Export(const std::string& recipe, const std::string& to) const {
-    const Outcome out =
-        Call({"export", At("net.kir"), "--quantise", recipe, "--random", "20", "-o", At(to)});
+  void Export(const std::string& recipe, const std::string& to,
+              const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments = {"export",   At("net.kir"), "--quantise", recipe,
+                                          "--random", "20",          "-o",         At(to)};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome out = Call(arguments);
     EXPECT_EQ(out.code, 0) << out.err;
+    EXPECT_EQ(out.err.find("quantises every annotated value") != std::string::npos,
+              more.empty() && to.ends_with(".onnx"))
+        << out.err;
   }
   fs::path folder_ =
       fs::temp_directory_path() / ("kiln_narrow_round_trip_" + std::to_string(::getpid()));
@@ -89,6 +121,62 @@ TEST_F(NarrowRoundTrip, OfFloatsAndNibbles) {
     Export(recipe, "q.kir");
     Export(recipe, "q.onnx");
     EXPECT_EQ(Run("q.onnx", {"--on", machine}), Run("q.kir", {"--on", machine}));
+  }
+}
+
+// A file for a machine has quantisers only where the machine rounds, so that the machine gives the
+// bits of the recipe. Without --on other values are rounded, too, and where the machine fuses the
+// sum with the convolution before it, the bits differ.
+TEST_F(NarrowRoundTrip, OfAFileForAMachine) {
+  struct Case {
+    std::string recipe, machine;
+    bool residual, fuses_sum;
+  };
+  const std::string with_outputs = At("outputs.yaml");
+  Write("outputs.yaml", "activations: {type: int8}\nweights: {type: int8}\noutputs: quantised\n");
+  for (const auto& [recipe, machine, residual, fuses_sum] :
+       {Case{"int8", "systolic-int8-8x8", true, true},
+        Case{"e4m3", "systolic-e4m3-8x8", true, true}, Case{"int8", "vta-default", true, true},
+        Case{"int8", "dataflow-zcu104", true, false}, Case{"int8", "se-16", true, false},
+        Case{with_outputs, "binary-176", false, false}}) {
+    SCOPED_TRACE(machine);
+    Write("net.kir", Convolutions(residual));
+    const std::vector<std::string> on = {"--on", machine};
+    std::vector<std::string> quantised = {"--on", machine, "--quantise", recipe};
+    const std::string expected = Run("net.kir", quantised);
+    Export(recipe, "q.onnx", on);
+    EXPECT_TRUE(Run("q.onnx", on) == expected);
+    Export(recipe, "all.onnx");
+    EXPECT_EQ(Run("all.onnx", on) != expected, fuses_sum);
+  }
+}
+
+// Symmetric codes and codes of fewer bits than ONNX's types are bounded in the file, by a Clip or
+// by Max and Min, and have the same annotation after import.
+TEST_F(NarrowRoundTrip, OfFewerCodes) {
+  Write("net.kir", Convolutions(true));
+  const std::vector<std::string> on = {"--on", "systolic-int8-8x8"};
+  for (const char* recipe : {"int6", "int4"}) {
+    for (const char* symmetric : {"true", "false"}) {
+      SCOPED_TRACE(std::string(recipe) + " " + symmetric);
+      const bool clips = std::string(recipe) == "int6";
+      Write("recipe.yaml", std::string("activations: {type: ") + recipe +
+                               ", symmetric: " + symmetric + "}\nweights: {type: int8}\n");
+      Export(At("recipe.yaml"), "q.onnx", on);
+      const std::string bytes = *ReadFile(At("q.onnx"));
+      EXPECT_EQ(bytes.find("Clip") != std::string::npos, clips);
+      EXPECT_EQ(bytes.find("Max") != std::string::npos, !clips && std::string(symmetric) == "true");
+      std::vector<std::string> quantised = on;
+      quantised.insert(quantised.end(), {"--quantise", At("recipe.yaml")});
+      EXPECT_TRUE(Run("q.onnx", on) == Run("net.kir", quantised));
+      const Outcome text =
+          Call({"export", At("q.onnx"), "--passes", "annotated", "-o", At("q.kir")});
+      EXPECT_EQ(text.code, 0) << text.err;
+      const std::string graph = *ReadFile(At("q.kir"));
+      EXPECT_NE(graph.find(std::string("quant ") + recipe), std::string::npos);
+      EXPECT_EQ(graph.find("= clip"), std::string::npos);
+      EXPECT_EQ(graph.find("= max"), std::string::npos);
+    }
   }
 }
 

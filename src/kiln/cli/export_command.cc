@@ -13,6 +13,8 @@
 #include "kiln/passes/pipeline.h"
 #include "kiln/quantise/post_training.h"
 #include "kiln/quantise/quantise.h"
+#include "kiln/support/resources.h"
+#include "kiln/targets/registry.h"
 
 namespace kiln::cli {
 namespace {
@@ -43,11 +45,19 @@ class ExportCommand final : public Command {
         ->check(CLI::IsMember({"qdq", "qonnx"}).description(""))
         ->capture_default_str()
         ->type_name("WHICH");
+    app.add_option("--on", accelerator_,
+                   "With --quantise, to .onnx: the accelerator for which the file is written. Only "
+                   "what its kernels round has quantisers, so that others compute the network that "
+                   "kiln run --quantise measures on it")
+        ->type_name("ACCELERATOR");
     shapes_.Declare(app);
     data_.Declare(app);
     quantise_.Declare(app, "nothing is quantised");
     app.footer(
-        "Example:\n  kiln export models/demo_fashion_mnist.onnx -o demo.kir --passes standard");
+        "Example:\n  kiln export models/demo_fashion_mnist.onnx -o demo.kir --passes standard\n"
+        "  kiln export models/demo_fashion_mnist.onnx --quantise int8 --on systolic-int8-16x16 \\\n"
+        "    -o demo-int8.onnx --calibrate "
+        "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz");
   }
 
   Status Run(Context& context) override {
@@ -87,12 +97,13 @@ class ExportCommand final : public Command {
         KILN_ASSIGN_OR_RETURN(graph, QuantiseWithoutImages(graph, recipe));
       }
     }
-    if (extension == ".onnx" && !quantise_.recipe().empty()) {
+    if (!accelerator_.empty()) {
+      KILN_RETURN_IF_ERROR(RemoveUnroundedOn(&graph));
+    } else if (extension == ".onnx" && !quantise_.recipe().empty()) {
       notes.emplace_back(
           "the file quantises every annotated value, also between operators that an accelerator "
-          "computes as one kernel: its accuracy may differ a little from that of kiln run "
-          "--quantise, which a "
-          ".kir file keeps");
+          "computes as one kernel, so that its accuracy may differ a little from that of kiln run "
+          "--quantise; --on ACCELERATOR leaves out what that accelerator does not round");
     }
     KILN_RETURN_IF_ERROR(Write(graph, extension, context.out));
     for (const std::string& note : notes) context.err << "note: " << note << '\n';
@@ -106,6 +117,10 @@ class ExportCommand final : public Command {
       return ErrorAt("", "--quantisers", "IR text holds annotations as they are",
                      "leave it out, or write .onnx");
     }
+    if (IsGiven(*app_, "--on") && (extension != ".onnx" || quantise_.recipe().empty())) {
+      return ErrorAt("", "--on", "only a quantised network in ONNX is written for an accelerator",
+                     "add --quantise and write .onnx, or leave it out");
+    }
     if (!quantise_.recipe().empty()) return OkStatus();
     for (const char* option : {"--data", "--labels", "--data-format", "--data-shape",
                                "--preprocess", "--random", "--calibrate", "--calibration-images"}) {
@@ -113,6 +128,18 @@ class ExportCommand final : public Command {
       return ErrorAt("", option, "without a recipe nothing is quantised",
                      "name one with --quantise");
     }
+    return OkStatus();
+  }
+
+  // Compiles the network for the accelerator and removes the annotations of what it does not round.
+  Status RemoveUnroundedOn(Graph* graph) const {
+    KILN_ASSIGN_OR_RETURN(const auto design_point, FindResource("accelerators", accelerator_));
+    KILN_ASSIGN_OR_RETURN(const std::unique_ptr<Accelerator> accelerator,
+                          LoadAccelerator(design_point));
+    KILN_ASSIGN_OR_RETURN(const Graph laid_out, LayOut(*graph));
+    KILN_ASSIGN_OR_RETURN(const std::unique_ptr<Program> program,
+                          accelerator->Compile(laid_out, CompileOptions()));
+    RemoveUnrounded(*program, graph);
     return OkStatus();
   }
 
@@ -155,7 +182,7 @@ class ExportCommand final : public Command {
   }
 
   const CLI::App* app_ = nullptr;
-  std::string model_, output_;
+  std::string model_, output_, accelerator_;
   std::string passes_;  // empty: clean-up, or annotated where there is something to quantise
   std::string quantisers_ = "qdq";
   ShapeArguments shapes_;

@@ -262,6 +262,16 @@ StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& o
 
 }  // namespace
 
+void RemoveUnrounded(const Program& program, Graph* network) {
+  for (const KernelInfo& kernel : program.kernels()) {
+    for (const std::string& name : kernel.unrounded_values) {
+      // The machine's layout has values that the network does not have.
+      if (Value* value = network->FindValue(name); value != nullptr)
+        value->set_quantisation(std::nullopt);
+    }
+  }
+}
+
 std::string OwnText(const QuantisedCount& own) {
   return fmt::format("{} and {}", Counted(own.activations, "activation"),
                      Counted(own.weights, "constant"));

@@ -28,6 +28,67 @@ void BecomeRounding(Graph& graph, Node& root, Value* x, Quantisation annotation)
   root.result()->set_quantisation(std::move(annotation));
 }
 
+// Returns the type of a format's kind and at most its width whose codes are exactly `range`: int8
+// from -127 on is symmetric, and uint8 up to 15 is uint4. Returns nullopt if there is none.
+std::optional<QuantType> TypeOfCodes(const QuantType& type, CodeRange range) {
+  for (int bits = 1; bits <= type.format.bits; ++bits) {
+    const auto format = FindFormat((type.format.is_signed ? "int" : "uint") + std::to_string(bits));
+    if (!format.ok()) continue;
+    for (const bool symmetric : {false, true}) {
+      if ((symmetric && !type.format.is_signed) || !(CodesOf(*format, symmetric) == range))
+        continue;
+      QuantType found = type;
+      found.format = *format;
+      found.symmetric = symmetric;
+      return found;
+    }
+  }
+  return std::nullopt;
+}
+
+// Returns the code of a whole format whose value is exactly `value`; nullopt if there is none.
+std::optional<int64_t> CodeAt(std::optional<double> value, const Quantisation& q) {
+  if (!value.has_value()) return std::nullopt;
+  const int64_t code = std::llround(*value / static_cast<double>(q.scales[0])) + q.zero_points[0];
+  return DequantiseCode(code, q.scales[0], q.zero_points[0]) == *value ? std::optional(code)
+                                                                       : std::nullopt;
+}
+
+// Returns the value that a Clip, or a Max and then a Min, bounds to the values of some codes, if
+// these are the codes of a narrower type; the annotation becomes one of that type. Otherwise
+// returns `x`. Export writes such bounds, because ONNX's quantisers use all codes of their type.
+Value* WithoutBounds(const Graph& graph, Value* x, Quantisation* annotation) {
+  if (!annotation->type.format.is_whole() || annotation->scales.size() != 1) return x;
+  Node *least = ProducedBy(x, Op::kClip), *greatest = least;
+  const Value *low = nullptr, *high = nullptr;
+  if (least != nullptr) {
+    low = least->operand(1);
+    high = least->operand(2);
+  } else if (greatest = ProducedBy(x, Op::kMin); greatest != nullptr) {
+    least = ProducedBy(greatest->operand(0), Op::kMax);
+    if (least == nullptr || greatest->num_operands() != 2 || least->num_operands() != 2 ||
+        !HasOneUse(graph, least->result()))
+      return x;
+    low = least->operand(1);
+    high = greatest->operand(1);
+  }
+  if (least == nullptr || low == nullptr || high == nullptr || !HasOneUse(graph, x)) return x;
+  const std::optional<int64_t> from = CodeAt(ScalarConstant(low), *annotation),
+                               to = CodeAt(ScalarConstant(high), *annotation);
+  if (!from.has_value() || !to.has_value()) return x;
+  const std::optional<QuantType> type = TypeOfCodes(annotation->type, {*from, *to});
+  if (!type.has_value() || (type->symmetric && annotation->zero_points[0] != 0)) return x;
+  annotation->type = *type;
+  return least->operand(0);
+}
+
+// Turns the node into a rounding of `x`, or of what x bounds to the codes of a narrower type.
+void RoundWithoutBounds(Graph& graph, Node& root, Value* x, Quantisation annotation) {
+  Value* unbounded = WithoutBounds(graph, x, &annotation);
+  BecomeRounding(graph, root, unbounded, std::move(annotation));
+  if (unbounded != x) EraseUpwards(graph, x->producer());
+}
+
 // Turns QONNX's Quant into a rounding.
 bool TurnQuant(Graph& graph, Node& root) {
   std::optional<Quantisation> annotation = AnnotationOf(root);
@@ -43,7 +104,7 @@ bool TurnQuantise(Graph& graph, Node& root) {
   const bool can = annotation.has_value() && annotation->axis < 0 &&
                    annotation->type.scheme != Scheme::kPerBlock;
   if (root.operand(0)->is_constant() || !can) return false;
-  BecomeRounding(graph, root, root.operand(0), *std::move(annotation));
+  RoundWithoutBounds(graph, root, root.operand(0), *std::move(annotation));
   return true;
 }
 
@@ -91,7 +152,7 @@ bool TurnDequantizeLinear(Graph& graph, Node& root) {
   Node* quantise = ProducedBy(codes, Op::kQuantizeLinear);
   if (quantise != nullptr && !quantise->operand(0)->is_constant() &&
       SameGrid(AnnotationOf(*quantise), annotation)) {
-    BecomeRounding(graph, root, quantise->operand(0), *std::move(annotation));
+    RoundWithoutBounds(graph, root, quantise->operand(0), *std::move(annotation));
     EraseUpwards(graph, quantise);
     return true;
   }
@@ -106,22 +167,27 @@ bool IsRounding(const Node& node) {
          !node.operand(0)->is_constant();
 }
 
-// Returns true if a kernel could fuse users of `rounded` with the node that computes `x`, and so
-// skip the rounding. Nodes that only move data are not kernels.
+// Returns true if a kernel could fuse the users of `rounded` with the node that computes `x`, and
+// so skip the rounding. Nodes that only move data are not kernels. A kernel that goes on after a
+// value has all its users, so that a value which a convolution or another sum reads is stored.
 bool MayBeJoined(const Value& x, const Value& rounded) {
   return x.producer() != nullptr && !x.producer()->info().Has(kMovesData) &&
-         std::any_of(rounded.users().begin(), rounded.users().end(),
-                     [](const Node* user) { return user->info().Has(kElementwise); });
+         !rounded.users().empty() && std::ranges::all_of(rounded.users(), [](const Node* user) {
+           return user->info().Has(kElementwise);
+         });
 }
 
 // Moves a rounding below a Relu, where a kernel can end: relu(round(x)) equals round(relu(x)),
-// because zero is a value of every grid.
+// because zero is a value of every grid. x may be rounded, too, without a difference, so that it
+// keeps the annotation, which machines need that compute the Relu by itself.
 StatusOr<bool> SinkBelowRelu(Graph& graph, Node& relu) {
   Node* rounding = relu.op() == Op::kRelu ? ProducedBy(relu.operand(0), Op::kIdentity) : nullptr;
   if (rounding == nullptr || !IsRounding(*rounding) || !HasOneUse(graph, rounding->result()))
     return false;
   if (relu.result()->quantisation().has_value()) return false;
   relu.result()->set_quantisation(rounding->result()->quantisation());
+  if (Value* x = rounding->operand(0); !x->quantisation().has_value() && HasOneUse(graph, x))
+    x->set_quantisation(rounding->result()->quantisation());
   rounding->result()->set_quantisation(std::nullopt);
   // The nodes exchange operators instead of positions, so that values and names stay connected.
   const std::string name = rounding->name();

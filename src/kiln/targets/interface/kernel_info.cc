@@ -1,11 +1,27 @@
 // Names and adds up what reports say about kernels.
 #include "kiln/targets/interface/kernel_info.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "kiln/ir/work.h"
 
 namespace kiln {
+
+std::vector<std::string> ValuesWithin(std::span<const Node* const> nodes) {
+  std::vector<std::string> within;
+  for (const Node* node : nodes) {
+    for (const Value* result : node->results()) {
+      // An output of the graph ends its kernel, so that no other node of the kernel reads it.
+      if (result == nullptr || result->users().empty()) continue;
+      const bool stays = std::ranges::all_of(result->users(), [&](const Node* user) {
+        return std::ranges::find(nodes, user) != nodes.end();
+      });
+      if (stays) within.push_back(result->name());
+    }
+  }
+  return within;
+}
 
 KernelInfo KernelInfoOf(std::span<const Node* const> nodes, std::string_view unit,
                         std::string operation) {

@@ -32,9 +32,12 @@ std::string KernelName(std::span<const Node* const> nodes);
 struct KernelInfo {
   std::string name;                       // KernelName of its nodes
   std::vector<std::string> source_nodes;  // ONNX node names
-  std::string unit;                       // "matrix", "depthwise", "vector", "host", ...
-  std::string operation;                  // "conv 3x3 16->16 /1 @32x32 +add +relu", for reports
-  int64_t macs = 0;                       // multiply-accumulates of its nodes for one image
+  // Names of the values that do not leave the kernel and are not rounded to their annotations: only
+  // other nodes of the kernel read them.
+  std::vector<std::string> unrounded_values;
+  std::string unit;         // "matrix", "depthwise", "vector", "host", ...
+  std::string operation;    // "conv 3x3 16->16 /1 @32x32 +add +relu", for reports
+  int64_t macs = 0;         // multiply-accumulates of its nodes for one image
   int64_t operations = 0;   // MACs, or elementary operations if it has no MACs; for host shares
   std::string schedule;     // its tiling, for reports; may be empty
   Certificate certificate;  // of its schedule; cost 0 for host kernels

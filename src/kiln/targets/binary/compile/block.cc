@@ -204,6 +204,25 @@ int64_t EstimateCycles(std::span<const Launch> launches) {
   return cycles;
 }
 
+namespace {
+
+// Returns the values of a layer that no stage rounds. A stage rounds the result of the layer itself,
+// also if a sum or a concatenation follows on the machine.
+std::vector<std::string> UnroundedOf(const BlockLayer& layer) {
+  const auto joined = std::ranges::find_if(layer.nodes, [&layer](const Node* node) {
+    return node->op() == Op::kConcat ||
+           (layer.sum.has_value() &&
+            std::ranges::find(node->operands(), layer.sum->added) != node->operands().end());
+  });
+  const std::span<const Node* const> nodes(layer.nodes);
+  const auto before = static_cast<size_t>(joined - layer.nodes.begin());
+  std::vector<std::string> names = ValuesWithin(nodes.first(before));
+  for (std::string& name : ValuesWithin(nodes.subspan(before))) names.push_back(std::move(name));
+  return names;
+}
+
+}  // namespace
+
 KernelInfo InfoOf(std::span<const BlockLayer> layers, std::span<const Launch> launches,
                   const Config& config) {
   std::vector<const Node*> nodes;
@@ -219,6 +238,9 @@ KernelInfo InfoOf(std::span<const BlockLayer> layers, std::span<const Launch> la
     products += layer.macs() * layer.bits * ((layer.in.bits - 1) / kDigitBits + 1);
   }
   KernelInfo info = KernelInfoOf(nodes, layers.size() == 1 ? "stage 0" : "stages", operation);
+  for (const BlockLayer& layer : layers) {
+    for (std::string& name : UnroundedOf(layer)) info.unrounded_values.push_back(std::move(name));
+  }
   const Launch& first = launches.front();
   info.schedule =
       fmt::format("{} launch{} of {} stage{}, {} beats a pixel", launches.size(),

@@ -115,6 +115,7 @@ Status Lowering::FinishSums(const Group& group, Requantisation how, Launch launc
     kernel.launches.push_back(std::move(made.launch));
   }
   AddKernel(group, std::move(kernel), "sums", std::move(operation), schedule, least_cycles);
+  out_.kernels.back().info.unrounded_values = ValuesWithin(group.nodes);
   return OkStatus();
 }
 

@@ -146,6 +146,7 @@ void Lowering::AddLayer(const Group& group, Stage stage, std::vector<Operand> op
   PendingLayer pending;
   pending.layer.info =
       KernelInfoOf(group.nodes, std::string(NameOf(stage.kind)), std::move(operation));
+  pending.layer.info.unrounded_values = ValuesWithin(group.nodes);
   stage.name = StageName(pending.layer.info.name);
   pending.layer.stage = std::move(stage);
   pending.operands = std::move(operands);

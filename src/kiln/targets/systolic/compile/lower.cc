@@ -265,6 +265,7 @@ View Lowering::ResultView(const Value* value) {
 Kernel Lowering::NewKernel(const Group& group, std::string_view unit, std::string operation) const {
   Kernel kernel;
   kernel.info = KernelInfoOf(group.nodes, unit, std::move(operation));
+  kernel.info.unrounded_values = ValuesWithin(group.nodes);
   return kernel;
 }
 

@@ -463,6 +463,7 @@ Layer Lowering::NewLayer(const Group& group, std::string_view unit, std::string 
   Layer layer;
   layer.anchor = group.anchor;
   layer.info = KernelInfoOf(group.nodes, unit, std::move(operation));
+  layer.info.unrounded_values = ValuesWithin(group.nodes);
   return layer;
 }
 
