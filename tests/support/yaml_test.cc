@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_split.h"
 #include "kiln/support/budgets.h"
 
 namespace kiln {
@@ -163,9 +164,83 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"- 1\n", "a.yaml: line 1: the document is a list; a mapping of keys to values"},
         ErrorCase{"name: x\n---\nname: y\n",
                   "a.yaml: holds more than one YAML document; one document a file"},
-        // The error that stands first in the file wins, whatever the order of reading.
+        // All errors, in the order of the file and not of reading.
         ErrorCase{"fast: 2\nrows: 0\nname: x\n",
-                  "a.yaml: line 1, key 'fast': '2' is not a boolean; true or false"}));
+                  "a.yaml: line 1, key 'fast': '2' is not a boolean; true or false; also line 2, "
+                  "key 'rows': 0 is out of range; a whole number from 1 to 256"},
+        // A key that is missing comes last, unless a misspelt key is meant.
+        ErrorCase{"fsat: true\n",
+                  "a.yaml: line 1, key 'fsat': unknown key; did you mean 'fast'?; also line 1: key "
+                  "'name' is missing; add it, it has no default"},
+        ErrorCase{"nmae: x\ninner: {depth: 9}\n",
+                  "a.yaml: line 1, key 'nmae': unknown key; did you mean 'name'?; also line 2, key "
+                  "'inner.depth': 9 is out of range; a whole number from 0 to 4"},
+        // A list of all keys is given once.
+        ErrorCase{"name: x\nelephants: 1\nzebras: 2\n",
+                  "a.yaml: line 2, key 'elephants': unknown key; one of: name, rows, clock, fast, "
+                  "colour, sizes, words, parsed, inner, items; also line 3, key 'zebras': unknown "
+                  "key"}));
+
+// What does not fit into the line is counted.
+TEST(Yaml, CountsMistakesBeyondALine) {
+  std::string text = "name: x\nitems:\n";
+  for (int i = 0; i < 300; ++i) text += "  - {value: 101}\n";
+  const std::string message = ErrorOf(text);
+  EXPECT_LT(message.size(), 1960u);
+  EXPECT_THAT(message, testing::StartsWith("a.yaml: line 3, key 'items[0].value': 101 is out of "
+                                           "range; a whole number from 0 to 100; also line 4, key "
+                                           "'items[1].value': 101 is out of range; also line 5"));
+  const std::vector<std::string> parts = absl::StrSplit(message, "101 is out");
+  EXPECT_THAT(message,
+              testing::EndsWith(fmt::format("; and {} more mistakes", 301 - parts.size())));
+}
+
+// Of two faults of one key, the one about its value remains.
+TEST(YamlMap, AKeyHasOneError) {
+  for (const bool rule_first : {true, false}) {
+    const auto file = YamlFile::Parse("rows: 0\n", "a.yaml");
+    int rows = 4;
+    if (rule_first) file->root().Fail("rows", "exceeds the columns", "fewer");
+    file->root().Int("rows", &rows, 1, 8);
+    if (!rule_first) file->root().Fail("rows", "exceeds the columns", "fewer");
+    EXPECT_EQ(MessageOf(file->Finish()),
+              "a.yaml: line 1, key 'rows': 0 is out of range; a whole number from 1 to 8");
+  }
+}
+
+// Keys of another kind of document are unknown, which says nothing that its kind does not say.
+TEST(YamlMap, ADocumentOfAnotherKindHasOneError) {
+  const auto file = YamlFile::Parse("size: 2\nkind: recipe\ncolour: red\n", "a.yaml");
+  ASSERT_TRUE(file.ok());
+  file->root().Require({"name"});
+  file->root().FailKind("kind", "'recipe' is not codebook", "kind: codebook");
+  EXPECT_EQ(MessageOf(file->Finish()),
+            "a.yaml: line 2, key 'kind': 'recipe' is not codebook; kind: codebook");
+}
+
+// A rule between keys says nothing while the value of one of them is unknown.
+TEST(YamlMap, ARuleIsSilentWhileAKeyIsWrong) {
+  const auto message = [](std::string_view text) {
+    const auto file = YamlFile::Parse(text, "a.yaml");
+    int rows = 4, columns = 4;
+    const YamlMap root = file->root(), inner = root.Map("inner");
+    root.Int("rows", &rows, 1, 8);
+    root.Int("columns", &columns, 1, 8);
+    inner.Int("depth", &rows, 1, 8);
+    if (columns > rows) root.Fail("columns", "exceeds the rows", "fewer");
+    if (rows > 4) root.Fail("rows", "exceeds 4", "fewer");
+    return MessageOf(file->Finish());
+  };
+  EXPECT_EQ(message("rows: 5\ncolumns: 6\n"),
+            "a.yaml: line 1, key 'rows': exceeds 4; fewer; also line 2, key 'columns': exceeds the "
+            "rows");
+  EXPECT_EQ(message("rwos: 8\ncolumns: 6\n"),
+            "a.yaml: line 1, key 'rwos': unknown key; did you mean 'rows'?");
+  EXPECT_EQ(message("columns: 6\nrows: 88\n"),
+            "a.yaml: line 2, key 'rows': 88 is out of range; a whole number from 1 to 8");
+  EXPECT_EQ(message("columns: 6\ninner: {depth: 0}\n"),
+            "a.yaml: line 2, key 'inner.depth': 0 is out of range; a whole number from 1 to 8");
+}
 
 TEST(Yaml, TextThatIsNoYamlNamesItsLine) {
   EXPECT_EQ(ErrorOf("name: x\nrows: [1, 2\n").rfind("a.yaml: line ", 0), 0u);

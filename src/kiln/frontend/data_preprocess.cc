@@ -241,14 +241,14 @@ StatusOr<Preprocess> LoadPreprocess(const std::filesystem::path& path, const Pre
     root.String(key, &value);
     if (value.empty()) continue;
     if (const Status status = SetKey(key, {value}, "", "", &out); !status.ok())
-      root.Fail(key, MessageOf(status), "");
+      root.FailValue(key, MessageOf(status), "");
   }
   for (std::string_view key : {"mean", "std"}) {
     std::vector<std::string> values;
     root.Strings(key, &values);
     if (values.empty()) continue;
     if (const Status status = SetKey(key, values, "", "", &out); !status.ok())
-      root.Fail(key, MessageOf(status), "");
+      root.FailValue(key, MessageOf(status), "");
   }
   KILN_RETURN_IF_ERROR(file.Finish());
   return out;

@@ -106,6 +106,21 @@ class Limit {
   std::function<int64_t(const Config&)> of_;
 };
 
+// Reads an integer from `low` to `high`. A number that only other keys forbid is an error that
+// errors of those keys hide.
+template <typename Config, std::integral T>
+void ReadWithin(const YamlMap& map, std::string_view key, const Limit<Config>& low,
+                const Limit<Config>& high, T Config::* member, Config* c) {
+  T value = c->*member;
+  map.Int(key, &value, low.number(), high.number());
+  if (!map.Has(key)) return;
+  if (value < low.Of(*c) || value > high.Of(*c)) {
+    return map.Fail(key, fmt::format("{} is out of range", value),
+                    fmt::format("a whole number from {} to {}", low.Of(*c), high.Of(*c)));
+  }
+  c->*member = value;
+}
+
 // Returns the type of an integer from `low` to `high`.
 template <typename Config, std::integral T>
 KeyType<Config> Integer(T Config::* member, const std::type_identity_t<Limit<Config>>& low,
@@ -115,7 +130,7 @@ KeyType<Config> Integer(T Config::* member, const std::type_identity_t<Limit<Con
           .values = fmt::format("{} to {}", low.number(), high.number()),
           .read =
               [=](const YamlMap& map, std::string_view key, Config* c) {
-                map.Int(key, &(c->*member), low.Of(*c), high.Of(*c));
+                ReadWithin(map, key, low, high, member, c);
                 return true;
               },
           .print = print,
@@ -134,11 +149,12 @@ KeyType<Config> PowerOfTwo(T Config::* member, const std::type_identity_t<Limit<
   KeyType<Config> type = Integer(member, low, high);
   type.name = "power of two";
   type.read = [=](const YamlMap& map, std::string_view key, Config* c) {
-    map.Int(key, &(c->*member), low.Of(*c), high.Of(*c));
+    ReadWithin(map, key, low, high, member, c);
     if (IsPowerOfTwo(c->*member)) return true;
-    map.Fail(key, fmt::format("{} is not a power of two", c->*member),
-             remedy.empty() ? fmt::format("a power of two from {} to {}", low.Of(*c), high.Of(*c))
-                            : remedy);
+    map.FailValue(key, fmt::format("{} is not a power of two", c->*member),
+                  remedy.empty()
+                      ? fmt::format("a power of two from {} to {}", low.Of(*c), high.Of(*c))
+                      : remedy);
     return false;
   };
   return type;
@@ -233,8 +249,8 @@ KeyType<Config> NumberSet(uint32_t Config::* member, int Config::* count, const 
                 c->*member = 0;
                 for (const int64_t number : numbers) {
                   if (c->*member >> number & 1) {
-                    map.Fail(key, fmt::format("{} {} occurs twice", noun, number),
-                             fmt::format("each {} once", noun));
+                    map.FailValue(key, fmt::format("{} {} occurs twice", noun, number),
+                                  fmt::format("each {} once", noun));
                   }
                   c->*member |= uint32_t{1} << number;
                 }
@@ -378,8 +394,8 @@ class KeyReader {
     std::string family = table.family();
     map.String("family", &family);
     if (family != table.family()) {
-      map.Fail("family", fmt::format("'{}' is not {}", family, table.family()),
-               "family: " + table.family());
+      map.FailKind("family", fmt::format("'{}' is not {}", family, table.family()),
+                   "family: " + table.family());
     }
   }
 

@@ -40,8 +40,8 @@ bool CheckValues(const YamlMap& root, const std::vector<double>& values, int bit
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice == sorted.end()) return true;
-  root.Fail("values", fmt::format("the value {} is there twice (in fp32)", *twice),
-            "each value once");
+  root.FailValue("values", fmt::format("the value {} is there twice (in fp32)", *twice),
+                 "each value once");
   return false;
 }
 
@@ -66,7 +66,7 @@ StatusOr<CodebookFile> ParseCodebook(std::string_view text, std::string_view sou
   CodebookFile result;
   root.String("name", &result.name);
   if (!std::all_of(result.name.begin(), result.name.end(), IsNameCharacter)) {
-    root.Fail("name", fmt::format("'{}' is no name", result.name), "letters, digits and _");
+    root.FailValue("name", fmt::format("'{}' is no name", result.name), "letters, digits and _");
   }
   root.Int("bits", &result.bits, 1, kMostCodebookBits);
   std::vector<double> values;

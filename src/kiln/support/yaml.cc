@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <unordered_map>
 #include <unordered_set>
@@ -25,6 +26,7 @@
 #include "kiln/support/check.h"
 #include "kiln/support/file.h"
 #include "kiln/support/nearest_name.h"
+#include "kiln/support/stable_sort.h"
 
 namespace kiln {
 namespace internal {
@@ -45,34 +47,55 @@ struct YamlNode {
   mutable std::unordered_set<std::string> known;
 };
 
-// The document and the error to report; shared by a YamlFile and all of its YamlMaps.
+// What kind of mistake a message is about, which decides whether another one hides it.
+enum class MistakeKind {
+  kKind,     // the document is of another kind, so that its other mistakes mean nothing
+  kValue,    // the value of one key is wrong
+  kUnknown,  // a key is unknown
+  kMissing,  // a required key is absent
+  kRule,     // the values of several keys, or defaults, do not go together
+};
+
+// A mistake in a document.
+struct Mistake {
+  MistakeKind kind = MistakeKind::kValue;
+  int rank = 0;     // sort key: the line; for absent keys the maximum
+  std::string map;  // the path of the mapping that contains the key
+  std::string key;  // empty for a mistake about the mapping itself
+  std::string place, fault, remedy;
+};
+
+// The document and its mistakes; shared by a YamlFile and all of its YamlMaps.
 struct YamlState {
   std::string source;  // the name of the document in messages
   std::unique_ptr<YamlNode> root;
-  int error_rank = 0;  // sort key of `error`: its line, or the maximum for a missing key
-  Status error;        // the first error found so far, in file order
+  std::vector<Mistake> mistakes;  // in order of recording
+  int64_t more = 0;               // mistakes that were only counted
 
-  // Returns whether an error with sort key `rank` would replace the present one.
-  bool Wants(int rank) const { return error.ok() || rank < error_rank; }
-  // Records an error. Keeps the one with the lowest line; of two in the same line, the one recorded
-  // first. A missing key sorts last, because a key that seems missing is often a misspelt key in a
-  // later line, and the misspelling is the better message.
-  void Note(int line, const std::string& path, std::string_view fault, std::string_view remedy,
-            bool missing = false, bool by_default = false) {
-    const int rank = missing ? std::numeric_limits<int>::max() : line;
-    if (!Wants(rank)) return;
-    const std::string place = path.empty() ? fmt::format("line {}", line)
-                              : by_default ? fmt::format("key '{}', which has its default", path)
-                                           : fmt::format("line {}, key '{}'", line, path);
-    error = ErrorAt(source, place, fault, remedy);
-    error_rank = rank;
+  // Records a mistake. Only counts a mistake beyond kMostMistakes.
+  void Note(Mistake mistake) {
+    if (std::ssize(mistakes) < kMostMistakes) {
+      mistakes.push_back(std::move(mistake));
+    } else {
+      ++more;
+    }
   }
+  // More than a message shows, and more than a design point has keys.
+  static constexpr int64_t kMostMistakes = 256;
 };
+
+// Returns the path of a key of the mapping at `map`: "weights.scale".
+std::string Joined(std::string_view map, std::string_view key) {
+  if (key.empty()) return std::string(map);
+  return map.empty() ? std::string(key) : fmt::format("{}.{}", map, key);
+}
 
 }  // namespace internal
 
 namespace {
 
+using internal::Mistake;
+using internal::MistakeKind;
 using internal::YamlNode;
 using Kind = YamlNode::Kind;
 
@@ -229,6 +252,9 @@ std::optional<T> ParseNumber(std::string_view text) {
   return value;
 }
 
+// Returns the remedy for a key that is probably the known key `name`.
+std::string NearKey(std::string_view name) { return fmt::format("did you mean '{}'?", name); }
+
 // Returns the remedy for an unknown key: the known key with the smallest edit distance, in lower
 // case, if it is below 3, otherwise the list of all known keys.
 std::string RemedyForUnknown(const std::string& key, const std::vector<std::string>& known) {
@@ -245,35 +271,83 @@ std::string RemedyForUnknown(const std::string& key, const std::vector<std::stri
       near = &name;
     }
   }
-  return near != nullptr ? fmt::format("did you mean '{}'?", *near) : "one of: " + all;
+  return near != nullptr ? NearKey(*near) : "one of: " + all;
 }
 
-// Records an error for every key below `node` that no getter looked up. `path` is the path of
+// Records a mistake for every key below `node` that no getter looked up. `path` is the path of
 // `node`.
 void NoteUnknownKeys(internal::YamlState& state, const YamlNode& node, const std::string& path) {
   for (size_t i = 0; i < node.children.size(); ++i) {
-    // Children are in file order: once an earlier error is recorded, later ones cannot replace it.
-    if (!state.Wants(node.kind == Kind::kMap ? node.key_lines[i] : node.children[i]->line)) return;
-    if (node.kind == Kind::kMap) {
-      const std::string& key = node.keys[i];
-      const std::string inner = path.empty() ? key : path + "." + key;
-      if (!node.known.contains(key)) {
-        state.Note(node.key_lines[i], inner, "unknown key", RemedyForUnknown(key, node.asked));
-      } else {
-        NoteUnknownKeys(state, *node.children[i], inner);
-      }
-    } else {
+    if (node.kind != Kind::kMap) {
       NoteUnknownKeys(state, *node.children[i], fmt::format("{}[{}]", path, i));
+      continue;
+    }
+    const std::string& key = node.keys[i];
+    const std::string inner = internal::Joined(path, key);
+    if (node.known.contains(key)) {
+      NoteUnknownKeys(state, *node.children[i], inner);
+    } else if (std::ssize(state.mistakes) >= internal::YamlState::kMostMistakes) {
+      ++state.more;
+    } else {
+      state.Note({.kind = MistakeKind::kUnknown,
+                  .rank = node.key_lines[i],
+                  .map = path,
+                  .key = key,
+                  .place = fmt::format("line {}, key '{}'", node.key_lines[i], inner),
+                  .fault = "unknown key",
+                  .remedy = RemedyForUnknown(key, node.asked)});
     }
   }
 }
 
+// Returns whether the mapping at path `inner` is the one at path `outer` or below it.
+bool IsWithin(std::string_view inner, std::string_view outer) {
+  if (outer.empty() || inner == outer) return true;
+  return inner.starts_with(outer) && (inner[outer.size()] == '.' || inner[outer.size()] == '[');
+}
+
+// Returns whether `mistake` may be a consequence of another one in its mapping: a rule that a
+// default breaks because a key with another value is misspelt or wrong, a required key that is
+// present but misspelt, or a second fault of the same key.
+bool IsHidden(const Mistake& mistake, size_t position, const std::vector<Mistake>& all) {
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Mistake& other = all[i];
+    if (i == position) continue;
+    if (mistake.kind == MistakeKind::kRule && other.kind != MistakeKind::kRule &&
+        IsWithin(other.map, mistake.map)) {
+      return true;
+    }
+    if (other.map != mistake.map) continue;
+    if (mistake.kind == MistakeKind::kMissing && other.kind == MistakeKind::kUnknown &&
+        other.remedy == NearKey(mistake.key)) {
+      return true;
+    }
+    // A rule is left out before a value, so it does not hide one.
+    const bool hides = other.kind != MistakeKind::kRule || mistake.kind == MistakeKind::kRule;
+    if (hides && i < position && !mistake.key.empty() && other.key == mistake.key) return true;
+  }
+  return false;
+}
+
+// Returns the mistakes that a message names, in file order; of two in the same line, the one
+// recorded first comes first. Absent keys come last.
+std::vector<Mistake> ShownMistakes(const std::vector<Mistake>& all) {
+  const auto kind = std::ranges::find(all, MistakeKind::kKind, &Mistake::kind);
+  if (kind != all.end()) return {*kind};
+  std::vector<Mistake> shown;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!IsHidden(all[i], i, all)) shown.push_back(all[i]);
+  }
+  StableSort(&shown, [](const Mistake& a, const Mistake& b) { return a.rank < b.rank; });
+  return shown;
+}
+
+// The bytes of a message after which further mistakes are only counted.
+constexpr size_t kShownBytes = 1200;
+
 }  // namespace
 
-std::string YamlMap::PathOf(std::string_view key) const {
-  if (key.empty()) return path_;
-  return path_.empty() ? std::string(key) : path_ + "." + std::string(key);
-}
+std::string YamlMap::PathOf(std::string_view key) const { return internal::Joined(path_, key); }
 
 const YamlNode* YamlMap::Find(std::string_view key) const {
   if (node_ == nullptr) return nullptr;
@@ -292,31 +366,58 @@ std::vector<std::string> YamlMap::Keys() const {
 
 void YamlMap::Require(std::initializer_list<std::string_view> keys) const {
   for (std::string_view key : keys) {
-    if (!Has(key)) {
-      FailForAbsentKeys(fmt::format("key '{}' is missing", key), "add it, it has no default");
-    }
+    if (Has(key)) continue;
+    Note(MistakeKind::kMissing, key, fmt::format("key '{}' is missing", key),
+         "add it, it has no default", /*absent=*/true);
   }
 }
 
 int YamlMap::line() const { return node_ == nullptr ? 1 : node_->line; }
 
-void YamlMap::Fail(std::string_view key, std::string_view fault, std::string_view remedy) const {
+void YamlMap::Note(MistakeKind kind, std::string_view key, std::string_view fault,
+                   std::string_view remedy, bool absent) const {
   const YamlNode* node = key.empty() ? nullptr : Find(key);
-  state_->Note(node == nullptr ? line() : node->line, PathOf(key), fault, remedy,
-               /*missing=*/false, /*by_default=*/!key.empty() && node == nullptr);
+  const int at = node == nullptr ? line() : node->line;
+  const std::string path = PathOf(kind == MistakeKind::kMissing ? "" : key);
+  const bool by_default = kind != MistakeKind::kMissing && !key.empty() && node == nullptr;
+  state_->Note({.kind = kind,
+                // An absent key is often a misspelt key in a later line.
+                .rank = absent ? std::numeric_limits<int>::max() : at,
+                .map = path_,
+                .key = std::string(key),
+                .place = path.empty() ? fmt::format("line {}", at)
+                         : by_default ? fmt::format("key '{}', which has its default", path)
+                                      : fmt::format("line {}, key '{}'", at, path),
+                .fault = std::string(fault),
+                .remedy = std::string(remedy)});
+}
+
+void YamlMap::FailValue(std::string_view key, std::string_view fault,
+                        std::string_view remedy) const {
+  Note(MistakeKind::kValue, key, fault, remedy);
+}
+
+void YamlMap::FailKind(std::string_view key, std::string_view fault,
+                       std::string_view remedy) const {
+  Note(MistakeKind::kKind, key, fault, remedy);
+}
+
+void YamlMap::Fail(std::string_view key, std::string_view fault, std::string_view remedy) const {
+  Note(MistakeKind::kRule, key, fault, remedy);
 }
 
 void YamlMap::FailForAbsentKeys(std::string_view fault, std::string_view remedy) const {
-  state_->Note(line(), path_, fault, remedy, /*missing=*/true);
+  Note(MistakeKind::kRule, "", fault, remedy, /*absent=*/true);
 }
 
 bool YamlMap::ReadText(std::string_view key, std::string* text) const {
   const YamlNode* node = Find(key);
   if (node == nullptr) return false;
   if (node->kind != Kind::kScalar || node->text.empty()) {
-    Fail(key,
-         fmt::format("is {}", KindName(node->kind == Kind::kScalar ? Kind::kEmpty : node->kind)),
-         "write a single value");
+    FailValue(
+        key,
+        fmt::format("is {}", KindName(node->kind == Kind::kScalar ? Kind::kEmpty : node->kind)),
+        "write a single value");
     return false;
   }
   *text = node->text;
@@ -329,11 +430,11 @@ bool YamlMap::ReadInt(std::string_view key, int64_t low, int64_t high, int64_t* 
   const std::string remedy = fmt::format("a whole number from {} to {}", low, high);
   const std::optional<int64_t> number = ParseNumber<int64_t>(text);
   if (!number || Find(key)->quoted) {
-    Fail(key, fmt::format("'{}' is not an integer", text), remedy);
+    FailValue(key, fmt::format("'{}' is not an integer", text), remedy);
     return false;
   }
   if (*number < low || *number > high) {
-    Fail(key, fmt::format("{} is out of range", text), remedy);
+    FailValue(key, fmt::format("{} is out of range", text), remedy);
     return false;
   }
   *value = *number;
@@ -346,9 +447,9 @@ void YamlMap::Double(std::string_view key, double* value, double low, double hig
   const std::string remedy = fmt::format("a number from {} to {}", low, high);
   const std::optional<double> number = ParseNumber<double>(text);
   if (!number || Find(key)->quoted || !std::isfinite(*number)) {
-    Fail(key, fmt::format("'{}' is not a number", text), remedy);
+    FailValue(key, fmt::format("'{}' is not a number", text), remedy);
   } else if (*number < low || *number > high) {
-    Fail(key, fmt::format("{} is out of range", text), remedy);
+    FailValue(key, fmt::format("{} is out of range", text), remedy);
   } else {
     *value = *number;
   }
@@ -358,7 +459,7 @@ void YamlMap::Bool(std::string_view key, bool* value) const {
   std::string text;
   if (!ReadText(key, &text)) return;
   if (Find(key)->quoted || (text != "true" && text != "false")) {
-    Fail(key, fmt::format("'{}' is not a boolean", text), "true or false");
+    FailValue(key, fmt::format("'{}' is not a boolean", text), "true or false");
     return;
   }
   *value = text == "true";
@@ -372,10 +473,10 @@ void YamlMap::Name(std::string_view key, std::string* value) const {
   const auto control =
       std::ranges::find_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
   if (control != text.end()) {
-    return Fail(key,
-                fmt::format("character {} is a control character, {:#04x}",
-                            control - text.begin() + 1, *control),
-                "a name of one line");
+    return FailValue(key,
+                     fmt::format("character {} is a control character, {:#04x}",
+                                 control - text.begin() + 1, *control),
+                     "a name of one line");
   }
   *value = std::move(text);
 }
@@ -386,8 +487,8 @@ namespace {
 // kYamlListItems.
 bool HasTooMany(const YamlMap& map, std::string_view key, const YamlNode& node) {
   if (std::ssize(node.children) <= budgets::kYamlListItems) return false;
-  map.Fail(key, fmt::format("has {} items", node.children.size()),
-           fmt::format("at most {}", budgets::kYamlListItems));
+  map.FailValue(key, fmt::format("has {} items", node.children.size()),
+                fmt::format("at most {}", budgets::kYamlListItems));
   return true;
 }
 
@@ -396,14 +497,15 @@ bool HasTooMany(const YamlMap& map, std::string_view key, const YamlNode& node) 
 template <typename T>
 void ReadNumbers(const YamlMap& map, std::string_view key, const YamlNode* node,
                  std::string_view remedy, T low, T high, std::vector<T>* values) {
-  if (node->kind != Kind::kList) return map.Fail(key, "is not a list", remedy);
+  if (node->kind != Kind::kList) return map.FailValue(key, "is not a list", remedy);
   if (HasTooMany(map, key, *node)) return;
   std::vector<T> found;
   for (const auto& child : node->children) {
     const std::optional<T> number =
         child->kind == Kind::kScalar && !child->quoted ? ParseNumber<T>(child->text) : std::nullopt;
     if (!number || !(*number >= low && *number <= high)) {
-      return map.Fail(key, fmt::format("item {} is not one it can hold", found.size()), remedy);
+      return map.FailValue(key, fmt::format("item {} is not one it can hold", found.size()),
+                           remedy);
     }
     found.push_back(*number);
   }
@@ -431,13 +533,13 @@ void YamlMap::Doubles(std::string_view key, std::vector<double>* values, double 
 void YamlMap::Strings(std::string_view key, std::vector<std::string>* values) const {
   const YamlNode* node = Find(key);
   if (node == nullptr) return;
-  if (node->kind != Kind::kList) return Fail(key, "is not a list", "a list of names");
+  if (node->kind != Kind::kList) return FailValue(key, "is not a list", "a list of names");
   if (HasTooMany(*this, key, *node)) return;
   std::vector<std::string> found;
   for (const auto& child : node->children) {
     if (child->kind != Kind::kScalar || child->text.empty()) {
-      return Fail(key, fmt::format("item {} is not a single value", found.size()),
-                  "a list of names");
+      return FailValue(key, fmt::format("item {} is not a single value", found.size()),
+                       "a list of names");
     }
     found.push_back(child->text);
   }
@@ -447,7 +549,7 @@ void YamlMap::Strings(std::string_view key, std::vector<std::string>* values) co
 YamlMap YamlMap::Map(std::string_view key) const {
   const YamlNode* node = Find(key);
   if (node != nullptr && node->kind != Kind::kMap) {
-    Fail(key, fmt::format("is {}", KindName(node->kind)), "a mapping of keys to values");
+    FailValue(key, fmt::format("is {}", KindName(node->kind)), "a mapping of keys to values");
     node = nullptr;
   }
   return YamlMap(state_, node, PathOf(key));
@@ -457,7 +559,7 @@ std::vector<YamlMap> YamlMap::Maps(std::string_view key) const {
   const YamlNode* node = Find(key);
   if (node == nullptr) return {};
   if (node->kind != Kind::kList) {
-    Fail(key, fmt::format("is {}", KindName(node->kind)), "a list of mappings");
+    FailValue(key, fmt::format("is {}", KindName(node->kind)), "a list of mappings");
     return {};
   }
   if (HasTooMany(*this, key, *node)) return {};
@@ -465,8 +567,9 @@ std::vector<YamlMap> YamlMap::Maps(std::string_view key) const {
   for (const auto& child : node->children) {
     const std::string path = fmt::format("{}[{}]", PathOf(key), maps.size());
     if (child->kind != Kind::kMap) {
-      state_->Note(child->line, path, fmt::format("is {}", KindName(child->kind)),
-                   "a mapping of keys to values");
+      YamlMap(state_, child.get(), path)
+          .FailValue("", fmt::format("is {}", KindName(child->kind)),
+                     "a mapping of keys to values");
       return {};
     }
     maps.push_back(YamlMap(state_, child.get(), path));
@@ -517,8 +620,26 @@ StatusOr<YamlFile> YamlFile::Load(const std::string& path) {
 YamlMap YamlFile::root() const { return YamlMap(state_, state_->root.get(), ""); }
 
 Status YamlFile::Finish() const {
-  NoteUnknownKeys(*state_, *state_->root, "");
-  return state_->error;
+  // A second call must not record unknown keys again.
+  internal::YamlState all;
+  all.mistakes = state_->mistakes;
+  all.more = state_->more;
+  NoteUnknownKeys(all, *state_->root, "");
+  const std::vector<Mistake> shown = ShownMistakes(all.mistakes);
+  if (shown.empty()) return OkStatus();
+  const Mistake& first = shown.front();
+  std::string remedy = first.remedy;
+  std::set<std::string_view> remedies = {first.remedy};  // not to list all keys twice
+  size_t named = 1;
+  for (; named < shown.size() && remedy.size() < kShownBytes; ++named) {
+    const Mistake& next = shown[named];
+    remedy += fmt::format("{}also {}: {}", remedy.empty() ? "" : "; ", next.place, next.fault);
+    if (!next.remedy.empty() && remedies.insert(next.remedy).second) remedy += "; " + next.remedy;
+  }
+  const int64_t more = first.kind == MistakeKind::kKind ? 0 : all.more;
+  if (const auto rest = static_cast<int64_t>(shown.size() - named) + more; rest > 0)
+    remedy += fmt::format("; and {} more mistake{}", rest, rest == 1 ? "" : "s");
+  return ErrorAt(state_->source, first.place, first.fault, remedy);
 }
 
 std::string YamlText(std::string_view text) {

@@ -2,7 +2,7 @@
 //
 // The reader calls a getter for each key that it knows; keys that no getter looked up are unknown
 // keys. If a key is absent, its getter keeps the default that `*value` already holds. If a value is
-// wrong, the getter records an error. Finish returns the first error in file order, so that a
+// wrong, the getter records an error. Finish returns all errors in file order as one, so that a
 // reader needs no error handling of its own:
 //
 //   KILN_ASSIGN_OR_RETURN(YamlFile file, YamlFile::Parse(text, source));
@@ -19,6 +19,7 @@
 //
 // Example of an error:
 //   net.yaml: line 7, key 'array_rows': 'many' is not an integer; a whole number from 1 to 256
+// A second error follows in the same line: "...; also line 9, key 'clock': ...".
 //
 // Strict means: no duplicate keys, anchors, aliases, tags, second documents or empty values; quoted
 // text is never a number; booleans are `true` and `false` only.
@@ -41,6 +42,7 @@
 namespace kiln {
 
 namespace internal {
+enum class MistakeKind;
 struct YamlNode;
 struct YamlState;
 }  // namespace internal
@@ -87,7 +89,7 @@ class YamlMap {
     if (auto found = find(std::string_view(text)); found.ok()) {
       *value = std::move(found).value();
     } else {
-      Fail(key, MessageOf(found.status()), "");
+      FailValue(key, MessageOf(found.status()), "");
     }
   }
   // Reads one of several names and stores the value that is paired with it.
@@ -104,7 +106,7 @@ class YamlMap {
       }
       names += (names.empty() ? "" : ", ") + std::string(name);
     }
-    Fail(key, "unknown value " + QuotedExcerpt(text), "one of: " + names);
+    FailValue(key, "unknown value " + QuotedExcerpt(text), "one of: " + names);
   }
 
   // Returns the mapping that is the value of the key; an empty one if the key is absent.
@@ -112,10 +114,16 @@ class YamlMap {
   // Returns the items of a list of mappings; empty if the key is absent.
   std::vector<YamlMap> Maps(std::string_view key) const;
 
-  // Records an error about a key of this mapping (or about the mapping itself if key is ""), with
-  // the line of the key.
+  // Records an error about the value of a key, which is wrong with any values of other keys.
+  void FailValue(std::string_view key, std::string_view fault, std::string_view remedy) const;
+  // Records an error about a key by which the document is of another kind than its reader's. All
+  // other errors are left out.
+  void FailKind(std::string_view key, std::string_view fault, std::string_view remedy) const;
+  // Records an error about a key of this mapping (or about the mapping itself if key is "") that
+  // other keys or their defaults cause, with the line of the key. The error is left out if a key of
+  // the mapping is wrong, unknown or missing, because it may follow from that.
   void Fail(std::string_view key, std::string_view fault, std::string_view remedy) const;
-  // Records an error about the mapping that absent keys cause. As in Require, an error about a key,
+  // Records an error about the mapping that absent keys cause. As for Fail, an error about a key,
   // such as a misspelt one, takes precedence.
   void FailForAbsentKeys(std::string_view fault, std::string_view remedy) const;
   // Returns the line where the mapping begins; for the value of a key, the line of the key.
@@ -132,6 +140,9 @@ class YamlMap {
   // wrong.
   bool ReadInt(std::string_view key, int64_t low, int64_t high, int64_t* value) const;
   bool ReadText(std::string_view key, std::string* text) const;
+  // Records an error. `absent` sorts it after the errors about keys that are present.
+  void Note(internal::MistakeKind kind, std::string_view key, std::string_view fault,
+            std::string_view remedy, bool absent = false) const;
   // Returns the path of a key from the root: "weights.scale", "layers[2].name".
   std::string PathOf(std::string_view key) const;
 
@@ -153,7 +164,8 @@ class YamlFile {
   static StatusOr<YamlFile> Load(const std::string& path);
 
   YamlMap root() const;
-  // Returns the first recorded error in file order; unknown keys count as errors. Returns OK if
+  // Returns the recorded errors and one for each unknown key, in file order, as one error: the
+  // first, then "also" and the next. Those that do not fit into a line are counted. Returns OK if
   // there are none. Call it after all getters.
   Status Finish() const;
 

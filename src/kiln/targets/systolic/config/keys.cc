@@ -72,8 +72,8 @@ void ReadUserUnit(const YamlMap& map, std::string_view key, Config* c) {
   map.String(key, &name);
   c->user_unit = FindUserUnit(name);
   if (c->user_unit != nullptr || name == "none") return;
-  map.Fail(key, fmt::format("there is no '{}'", name),
-           fmt::format("{} or none", fmt::join(UserUnitNames(), ", ")));
+  map.FailValue(key, fmt::format("there is no '{}'", name),
+                fmt::format("{} or none", fmt::join(UserUnitNames(), ", ")));
 }
 
 KeyType<Config> UserUnitName() {
