@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 #include "kiln/ir/describe.h"
 #include "kiln/ir/work.h"
 #include "kiln/numerics/quantise.h"
@@ -478,6 +479,29 @@ bool RepeatsOrReverses(const ViewStep& step) {
          (step.kind == ViewStep::Kind::kSlice && step.range.step < 0);
 }
 
+// Refuses a design point whose sizes only hand-written programs can use, and names its keys.
+Status CheckSizes(const Config& config) {
+  struct Size {
+    const char* key;
+    int value, right;
+  };
+  std::vector<std::string> wrong, right;
+  for (const Size& size :
+       {Size{"input_bits", config.input_bits, 8}, Size{"weight_bits", config.weight_bits, 8},
+        Size{"accumulator_bits", config.accumulator_bits, 32},
+        Size{"block_out", config.block_out, config.block_in}}) {
+    if (size.value == size.right) continue;
+    wrong.push_back(fmt::format("{}: {}", size.key, size.value));
+    right.push_back(fmt::format("{}: {}", size.key, size.right));
+  }
+  if (wrong.empty()) return OkStatus();
+  return UnsupportedAt(
+      "", config.name,
+      fmt::format("the compiler serves no machine with '{}'", fmt::join(wrong, "', '")),
+      fmt::format("'{}'; programs of instructions run on every design point (`kiln vta replay`)",
+                  fmt::join(right, "', '")));
+}
+
 }  // namespace
 
 bool Lowering::EmitView(const Node& node) {
@@ -544,13 +568,7 @@ void Lowering::EmitHost(const Group& group, const std::string& reason) {
 }
 
 StatusOr<Network> Lowering::Run() {
-  if (config_.block_in != config_.block_out || config_.input_bits != 8 ||
-      config_.weight_bits != 8 || config_.accumulator_bits != 32) {
-    return UnsupportedAt(
-        "", config_.name,
-        "the compiler takes 8-bit operands, 32-bit accumulators and one block size",
-        "input_bits: 8, weight_bits: 8, accumulator_bits: 32, block_in as block_out");
-  }
+  KILN_RETURN_IF_ERROR(CheckSizes(config_));
   KILN_RETURN_IF_ERROR(CheckKnownShapes(graph_));
   for (const auto& node : graph_.nodes()) {
     if (node->op() == Op::kConcat) PlanConcat(*node);
