@@ -95,6 +95,18 @@ TEST_F(CgraEmitRtl, WritesTheMachineAndTheFirstConfiguration) {
   EXPECT_THAT(Text("design.mk"), HasSubstr("--memory example.bin --beats"));
 }
 
+// An absent `wait_limit` must not be one that no hardware has.
+TEST(CgraConfig, AMachineOfDefaultsCanBeBuilt) {
+  const auto config = ParseConfig("family: cgra\nname: plain\n", "plain.yaml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->wait_limit, 15);
+  EXPECT_EQ(CheckStreamMachine(*config), OkStatus());
+  const auto any = ParseConfig("family: cgra\nname: plain\nwait_limit: any\n", "any.yaml");
+  ASSERT_TRUE(any.ok()) << any.status();
+  EXPECT_EQ(any->wait_limit, -1);
+  EXPECT_FALSE(CheckStreamMachine(*any).ok());
+}
+
 TEST_F(CgraEmitRtl, WritesTheMachineAloneForNetworksOfTheHost) {
   const auto program = Compile(kOnlyHost);
   ASSERT_NE(program, nullptr);

@@ -33,7 +33,8 @@ struct Config {
   // Rules of the mapping problem. The defaults are how Kiln reads the paper.
   bool relaxed_distance = false;  // a value may go any distance, at hop_cycles per tile
   bool feedback = true;           // a tile may use its own result
-  int wait_limit = -1;            // most cycles that an operand waits for its instruction; -1: any
+  int wait_limit = -1;            // most cycles that an operand waits for its instruction; -1: any;
+                                  // a design point without the key has 15, as hardware needs one
   bool issue_later = true;        // an instruction may wait although all its operands are there
   bool every_source_starts = false;  // rule 2 binds all instructions without producers, not only
                                      // the first of each flow

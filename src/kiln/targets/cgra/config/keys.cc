@@ -19,19 +19,20 @@ namespace {
 
 // Returns the type of the wait limit: a number of cycles, or `any`.
 KeyType<Config> WaitLimit() {
-  constexpr int kMost = 64;
+  constexpr int kMost = 64, kDefaultWaitLimit = 15;
   return {.name = "integer",
           .values = "0 to 64, any",
           .read =
-              [](const YamlMap& map, std::string_view key, Config* c) {
-                std::string text = "any";
+              [=](const YamlMap& map, std::string_view key, Config* c) {
+                // Hardware needs a number, so a machine that says nothing has one.
+                std::string text = fmt::format("{}", kDefaultWaitLimit);
                 map.String(key, &text);
-                c->wait_limit = -1;
+                c->wait_limit = text == "any" ? -1 : kDefaultWaitLimit;
                 if (text == "any") return true;
                 int64_t number = 0;
                 if (!absl::SimpleAtoi(text, &number)) {
-                  map.Fail(key, QuotedExcerpt(text) + " is not a number",
-                           "a whole number from 0 to 64, or any");
+                  map.FailValue(key, QuotedExcerpt(text) + " is not a number",
+                                "a whole number from 0 to 64, or any");
                   return true;
                 }
                 map.Int(key, &c->wait_limit, 0, kMost);
@@ -131,8 +132,10 @@ const KeyTable<Config>& Keys() {
           {.name = "wait_limit",
            .type = WaitLimit(),
            .unit = "cycles",
+           .by_default = "15",
            .rtl = {{"WAIT_LIMIT"}},
-           .help = "how long an operand can wait for its instruction; hardware needs a number"},
+           .help = "how long an operand can wait for its instruction; any: no limit, for `kiln "
+                   "cgra map` only, because hardware needs a number"},
           {.name = "issue",
            .type = Choice(&Config::issue_later, "latest", "later"),
            .rtl = {},
