@@ -257,7 +257,10 @@ TEST(OuterMemory, PortsKeepRequestsInFlightForIt) {
   EXPECT_EQ(report.notes.size(), 1u);
   const Status beyond =
       AdaptToMemory(*ParseOuterMemory("19.2GB/s,1ms"), &compile, &machine, &report);
-  EXPECT_THAT(MessageOf(beyond), HasSubstr("memory_latency"));
+  EXPECT_EQ(MessageOf(beyond),
+            "--memory: the latency in '19.2GB/s,1ms' is 500000 cycles at 500 MHz, too many for the "
+            "ports of 'systolic-int8-16x16'; key 'memory_latency': 500002 is out of range; a whole "
+            "number from 4 to 4096");
   auto streams = *minimal::Entry().parse("family: minimal\nname: m\n", "m");
   EXPECT_THAT(MessageOf(AdaptToMemory(*ParseOuterMemory("1GB/s,1ns"), &compile, &streams, &report)),
               HasSubstr("cannot be put behind a memory"));

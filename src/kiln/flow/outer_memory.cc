@@ -10,6 +10,7 @@
 #include <span>
 
 #include "kiln/report/performance.h"
+#include "kiln/report/text.h"
 #include "kiln/support/excerpt.h"
 
 namespace kiln {
@@ -58,6 +59,20 @@ StatusOr<double> ClockOf(const Accelerator& accelerator, int node_nm) {
   return ErrorAt("", accelerator.name(),
                  "its clock is not known, so that --memory cannot be converted to cycles",
                  "add clock_mhz to the design point");
+}
+
+// Returns the error about a latency that no variant of the accelerator can have. `fault` is the
+// variant's, which is written by Kiln, so that the line in it is not one of a file.
+Status LatencyFault(const OuterMemory& memory, const RunReport::Memory& timed,
+                    const Accelerator& accelerator, const Status& fault) {
+  std::string reason = MessageOf(fault);
+  if (const size_t at = reason.find("key '"); at != std::string::npos) reason = reason.substr(at);
+  return ErrorAt("", "--memory",
+                 fmt::format("the latency in {} is {} cycles at {} MHz, too many for the ports of "
+                             "'{}'",
+                             QuotedExcerpt(memory.text), timed.latency_cycles,
+                             ThreeDigits(timed.mhz), accelerator.name()),
+                 reason);
 }
 
 }  // namespace
@@ -130,7 +145,7 @@ Status AdaptToMemory(const OuterMemory& memory, CompileOptions* compile,
     timed = MemoryAtClock(memory, mhz);
     if (timed.latency_cycles <= static_cast<int64_t>(machine.MostMemoryLatency())) break;
     auto next = given.WithMemoryLatency(static_cast<uint64_t>(timed.latency_cycles));
-    if (!next.ok()) return WithContext("--memory", next.status());
+    if (!next.ok()) return LatencyFault(memory, timed, given, next.status());
     adapted = *std::move(next);
   }
   compile->memory_bytes_per_cycle = timed.bytes_per_cycle;
