@@ -105,6 +105,31 @@ TEST(SystolicSignWeights, ProductsAreSumsAndDifferences) {
   }
 }
 
+// Without packed weights, narrow ones take whole bytes, which users should know.
+TEST(SystolicIntegerWeights, ANoteTellsThatNarrowOnesTakeWholeBytes) {
+  const auto notes = [](const char* annotation, bool packed) {
+    const auto graph = ParseGraph(fmt::format(R"(graph "t" {{
+  input %x : f32[1x3x2] quant int8 per_tensor scale=[0.25] zero=[3]
+  const %w : f32[2x2] quant {} per_tensor symmetric scale=[1] = [1, -2, 3, 0]
+  %1 = matmul %x, %w : f32[1x3x2]
+  output %1
+}})",
+                                              annotation),
+                                  "test.kir");
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    Config config = SquareConfig(8);
+    config.packed_weights = packed;
+    const auto program = CompileFor(*graph, config, /*host_fallback=*/false);
+    EXPECT_TRUE(program.ok()) << program.status();
+    return program.ok() ? (*program)->notes() : std::vector<std::string>();
+  };
+  EXPECT_THAT(notes("int4", false),
+              testing::ElementsAre("1 weight of fewer than 8 bits takes whole bytes, 4 in all; a "
+                                   "design point with 'packed_weights: true' stores them in 2"));
+  EXPECT_THAT(notes("int4", true), testing::IsEmpty());
+  EXPECT_THAT(notes("int8", false), testing::IsEmpty());
+}
+
 // An array of integers takes weights of other integer formats by their codes, and the least code of
 // a format is one of them.
 TEST(SystolicIntegerWeights, AreTakenByTheirCodes) {

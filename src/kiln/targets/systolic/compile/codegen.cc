@@ -85,6 +85,7 @@ class Generator {
     }
     parts_.config = config_;
     if (std::string note = sums_.Note(); !note.empty()) parts_.notes.push_back(std::move(note));
+    NoteUnpacked();
     return std::make_unique<SystolicProgram>(std::move(parts_));
   }
 
@@ -100,6 +101,22 @@ class Generator {
   }
   int64_t BytesOf(int buffer) const { return lowered_.buffers[static_cast<size_t>(buffer)].bytes; }
 
+  // Notes the bytes of weights that a machine with packed weights would save.
+  void NoteUnpacked() {
+    if (unpacked_.empty()) return;
+    int64_t bytes = 0, packed = 0;
+    for (const auto& [codes, bits] : unpacked_) {
+      const int64_t size = std::ssize(codes->codes);
+      bytes += size;
+      packed += CeilDivide(size / codes->bytes * bits, int64_t{8});
+    }
+    parts_.notes.push_back(fmt::format(
+        "{} weight{} of fewer than 8 bits take{} whole bytes, {} in all; a design point with "
+        "'packed_weights: true' stores them in {}",
+        unpacked_.size(), unpacked_.size() == 1 ? "" : "s", unpacked_.size() == 1 ? "s" : "", bytes,
+        packed));
+  }
+
   Status ScheduleWorks() {
     // Weights that several works share with the same packing are stored once.
     std::map<std::tuple<const WeightCodes*, Packing, Opcode>, TiledWeights> tiled;
@@ -111,8 +128,14 @@ class Generator {
           Accumulate(CertifyVector(in, config_, work.orders_timed), &kernel.info.certificate);
           continue;
         }
-        if (work.codes != nullptr)
-          in.convolution.weight_bits = BitsOfPackedWeights(*work.codes, config_, in.precision);
+        if (work.codes != nullptr) {
+          const uint8_t bits = BitsOfPackedWeights(*work.codes, config_, in.precision);
+          if (config_.packed_weights) {
+            in.convolution.weight_bits = bits;
+          } else if (bits > 0) {
+            unpacked_[work.codes.get()] = bits;
+          }
+        }
         auto schedule = scheduler_.Find(in);
         if (!schedule.ok()) {
           return UnsupportedAt(graph_.source(), fmt::format("node '{}'", kernel.info.name),
@@ -339,6 +362,8 @@ class Generator {
   const Ranking ranking_;
   Scheduler scheduler_;
   SumCheck sums_;
+  // Codes that `packed_weights` would store in fewer bits, and these bits.
+  std::map<const WeightCodes*, int> unpacked_;
   std::vector<int> first_, last_;
   std::vector<uint64_t> addresses_;
   ProgramParts parts_;

@@ -190,7 +190,6 @@ StatusOr<ConstantWeights> ConstantWeights::Read(const Value& value, int reductio
   ConstantWeights w;
   w.value_ = &value;
   w.array_format_ = config.weight_format;
-  w.packs_ = config.packed_weights;
   Quantisation fp32;
   fp32.type.format = *FindFormat("fp32");
   const Quantisation q = w.annotation_ = CompleteAnnotation(value.quantisation().value_or(fp32));
@@ -297,7 +296,6 @@ ConstantCodes ConstantWeights::ArrayCodes() const {
 }
 
 int ConstantWeights::PackedBits(const WeightCodes& weights) const {
-  if (!packs_) return 0;
   if (!array_format_.is_integer() || !array_format_.is_signed)
     return array_format_.bits < 8 ? array_format_.bits : 0;
   CodeRange range = range_;

@@ -124,7 +124,6 @@ class ConstantWeights {
           channels_ = 1;  // element i belongs to scale (i / channel_stride) % channels
   double unit_ = 1;
   bool blocked_ = false;
-  bool packs_ = false;  // the machine takes packed weights
   bool whole_ = false;  // integers that round to nearest even and saturate
   bool signs_ = false;  // the array's codes mean -1 and +1
   CodeRange range_;     // the range of codes of whole_ weights
