@@ -80,15 +80,19 @@ TEST(LayerSettings, NodesAnswerToNamesAndOperatorsOfTheFile) {
 TEST(LayerSettings, AnEntryThatMatchesNothingNamesTheNearest) {
   const Graph graph = FileNetwork();
   EXPECT_EQ(ErrorOf(graph, "match: /head/fc2"),
-            "r.yaml: line 2, layers[0] (match '/head/fc2'): matches no node of 'test'; the nearest "
-            "is '/head/fc1'; `kiln inspect --shapes` lists all nodes");
+            "r.yaml: line 2, layers[0] (match '/head/fc2'): matches no node of 'test.onnx'; the "
+            "nearest is '/head/fc1'; `kiln inspect --shapes` lists all nodes");
   // A part of a name, also in capitals; a glob with a misspelt beginning; a word near no name.
   EXPECT_THAT(ErrorOf(graph, "match: '*HEAD*'"), HasSubstr("; the nearest is '/head/fc1'; "));
   EXPECT_THAT(ErrorOf(graph, "match: fc1"), HasSubstr("; the nearest is '/head/fc1'; "));
   EXPECT_THAT(ErrorOf(graph, "match: /haed/*"), HasSubstr("; the nearest is '/head/fc1'; "));
   EXPECT_EQ(ErrorOf(graph, "match: attention*"),
-            "r.yaml: line 2, layers[0] (match 'attention*'): matches no node of 'test'; `kiln "
-            "inspect --shapes` lists all nodes");
+            "r.yaml: line 2, layers[0] (match 'attention*'): matches no node of 'test.onnx'; it "
+            "has /stem/conv, /stem/norm, /stem/relu, ... (5 in all); `kiln inspect --shapes` lists "
+            "all nodes");
+  // Words of a name, in another order and with other separators.
+  EXPECT_THAT(ErrorOf(graph, "match: model.head.linear.fc1"),
+              HasSubstr("; the nearest is '/head/fc1'; "));
 }
 
 TEST(LayerSettings, AnEntryWithAWrongConditionNamesIt) {
@@ -113,10 +117,11 @@ TEST(LayerSettings, AnEntryWithAWrongConditionNamesIt) {
               HasSubstr("; the network has 2 nodes that multiply and accumulate"));
   EXPECT_THAT(ErrorOf(graph, "position: 2"),
               HasSubstr("; the network has 2 nodes that multiply and accumulate"));
-  EXPECT_EQ(ErrorOf(graph, "operator: Softmax"),
-            "r.yaml: line 2, layers[0] (operator Softmax): matches no node of 'test'; one of Add, "
-            "BatchNormalization, Conv, Flatten, Gemm, MatMul, Relu, Reshape; or `optional: true`, "
-            "which allows an entry to match nothing");
+  EXPECT_EQ(
+      ErrorOf(graph, "operator: Softmax"),
+      "r.yaml: line 2, layers[0] (operator Softmax): matches no node of 'test.onnx'; it has "
+      "Add, BatchNormalization, Conv, Flatten, Gemm, MatMul, Relu, Reshape; or `optional: true`, "
+      "which allows an entry to match nothing");
 }
 
 TEST(LayerSettings, AnOptionalEntryMayMatchNothing) {

@@ -603,8 +603,8 @@ TEST(Quantise, Errors) {
   Value* w = net.Weights("w", {1, 2});
   net.graph().MarkOutput(net.Add(Op::kMatMul, "y", {x, w}, 0, 1));
   EXPECT_EQ(net.Annotated(With("  - {match: nothing*, keep: float}\n")),
-            "r.yaml: line 3, layers[0] (match 'nothing*'): matches no node of 'net'; `kiln "
-            "inspect --shapes` lists all nodes");
+            "r.yaml: line 3, layers[0] (match 'nothing*'): matches no node of 'net.onnx'; it has "
+            "y_node; `kiln inspect --shapes` lists all nodes");
   EXPECT_EQ(net.Annotated(With("  - {position: 1, keep: float}\n"))
                 .find("r.yaml: line 3, layers[0] (position 1): "),
             0u);

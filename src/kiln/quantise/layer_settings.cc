@@ -1,6 +1,7 @@
 // Matches the `layers` entries of a recipe against the nodes of a graph.
 #include "kiln/quantise/layer_settings.h"
 
+#include <absl/strings/ascii.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -83,13 +84,44 @@ bool ContainsInAnyCase(const std::string& text, const std::string& part) {
   return found != text.end();
 }
 
+// Returns the words of a name or a glob: letters and digits between other characters.
+std::vector<std::string> WordsOf(const std::string& text) {
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    if (absl::ascii_isalnum(static_cast<unsigned char>(c))) {
+      words.back() += c;
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+// Returns the first name that contains the most letters of the words, or "" if it has none. Words
+// of one or two letters are in too many names.
+std::string NameWithMostWords(const std::vector<std::string>& names,
+                              const std::vector<std::string>& words) {
+  constexpr size_t kLeastWord = 3;
+  std::string best;
+  size_t most = 0;
+  for (const std::string& name : names) {
+    size_t letters = 0;
+    for (const std::string& word : words) {
+      if (word.size() >= kLeastWord && ContainsInAnyCase(name, word)) letters += word.size();
+    }
+    if (letters <= most) continue;
+    most = letters;
+    best = name;
+  }
+  return best;
+}
+
 // Returns the name that is nearest to a glob which matches none: the one that needs the fewest
 // changes, or else the first that contains the glob's longest part without * and ?, or else the one
-// with the nearest beginning. Returns "" if none is near.
-std::string NearestNode(const std::vector<Selectable>& nodes, const std::string& glob) {
-  std::vector<std::string> names;
-  for (const Selectable& node : nodes)
-    names.insert(names.end(), node.names.begin(), node.names.end());
+// with the nearest beginning, or else the one that contains most of the glob's words. Returns "" if
+// none is near.
+std::string NearestNode(const std::vector<std::string>& names, const std::string& glob) {
   if (std::string nearest = NearestName(glob, names); !nearest.empty()) return nearest;
   std::string longest;
   for (size_t begin = 0; begin <= glob.size();) {
@@ -105,11 +137,11 @@ std::string NearestNode(const std::vector<Selectable>& nodes, const std::string&
     if (found != names.end()) return *found;
   }
   const std::string stem = glob.substr(0, glob.find_first_of("*?"));
-  if (stem.size() == glob.size()) return "";
   std::vector<std::string> beginnings;
   for (const std::string& name : names) beginnings.push_back(name.substr(0, stem.size()));
-  const std::string nearest = NearestName(stem, beginnings);
-  if (nearest.empty()) return "";
+  const std::string nearest =
+      stem.size() == glob.size() ? std::string() : NearestName(stem, beginnings);
+  if (nearest.empty()) return NameWithMostWords(names, WordsOf(glob));
   const auto found = std::find(beginnings.begin(), beginnings.end(), nearest);
   return names[static_cast<size_t>(found - beginnings.begin())];
 }
@@ -125,10 +157,19 @@ std::string RemedyFor(const std::vector<Selectable>& nodes, const LayerRecipe& l
     if (MatchesOperator(layer, node)) left.push_back(&node);
   }
   if (named.empty()) {
-    const std::string nearest = NearestNode(nodes, layer.match);
+    std::vector<std::string> names;
+    for (const Selectable& node : nodes)
+      names.insert(names.end(), node.names.begin(), node.names.end());
+    const std::string nearest = NearestNode(names, layer.match);
     const std::string all = "`kiln inspect --shapes` lists all nodes";
-    return nearest.empty() ? all
-                           : fmt::format("the nearest is {}; {}", QuotedExcerpt(nearest), all);
+    if (!nearest.empty()) return fmt::format("the nearest is {}; {}", QuotedExcerpt(nearest), all);
+    // Fused nodes are listed by the names of the file, which several nodes can share.
+    std::set<std::string> listed;
+    std::erase_if(names, [&](const std::string& name) {
+      return name.find('+') != std::string::npos || !listed.insert(name).second;
+    });
+    constexpr size_t kListedNames = 3;
+    return fmt::format("it has {}; {}", ListExcerpt(names, ", ", kListedNames), all);
   }
   if (left.empty() && !layer.match.empty()) {
     return fmt::format("node {} has the operator {}", QuotedExcerpt(named[0]->name),
@@ -139,7 +180,7 @@ std::string RemedyFor(const std::vector<Selectable>& nodes, const LayerRecipe& l
     std::set<std::string> operators;
     for (const Selectable& node : nodes)
       operators.insert(node.operators.begin(), node.operators.end());
-    return fmt::format("one of {}; or `optional: true`, which allows an entry to match nothing",
+    return fmt::format("it has {}; or `optional: true`, which allows an entry to match nothing",
                        ListExcerpt(operators, ", ", kListedOperators));
   }
   const int64_t wanted = layer.position->index < 0 ? count - 1 : layer.position->index;
@@ -185,10 +226,11 @@ StatusOr<SettingsOfNodes> SettingsOfNodes::Resolve(const Graph& graph, const Rec
   for (size_t i = 0; i < used.size(); ++i) {
     const LayerRecipe& layer = recipe.layers[i];
     if (used[i] || layer.optional) continue;
-    return ErrorAt(recipe.source,
-                   fmt::format("line {}, {}", layer.line, layer.Describe(static_cast<int>(i))),
-                   fmt::format("matches no node of {}", QuotedExcerpt(graph.name())),
-                   RemedyFor(nodes, layer, count));
+    return ErrorAt(
+        recipe.source, fmt::format("line {}, {}", layer.line, layer.Describe(static_cast<int>(i))),
+        fmt::format("matches no node of {}",
+                    QuotedExcerpt(graph.source().empty() ? graph.name() : graph.source())),
+        RemedyFor(nodes, layer, count));
   }
   return resolved;
 }
