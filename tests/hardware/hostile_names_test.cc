@@ -10,6 +10,7 @@
 
 #include "kiln/hardware/file_list.h"
 #include "kiln/hardware/rtl_project.h"
+#include "kiln/hardware/sample_run.h"
 #include "kiln/hardware/synthesis.h"
 #include "kiln/hardware/synthesis_flow.h"
 #include "kiln/hardware/synthesis_parts.h"
@@ -57,6 +58,18 @@ const std::vector<std::string> kHostileNames = {
     ".hidden/a.sv",
     "a\x1b[2J.sv",
 };
+
+// Names of layers in folders for tools: plain characters, and both ends of long ones.
+TEST(SampleName, KeepsBothEndsOfALongName) {
+  EXPECT_EQ(SampleName("/head/fc 1"), "/head/fc_1");
+  EXPECT_EQ(SampleName(""), "_");
+  const std::string stem(90, 'x');
+  const std::string first = SampleName(stem + "/conv1"), second = SampleName(stem + "/conv2");
+  EXPECT_EQ(first.size(), 80u);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(first.substr(first.size() - 6), "/conv1");
+  EXPECT_EQ(SampleName(std::string(80, 'x')), std::string(80, 'x'));
+}
 
 TEST(ToolNames, PlainPaths) {
   for (const char* path : {"a", "a.sv", "rtl/kiln_fifo.sv", "./a.sv", "A-1/b+2/_c.v", "9"}) {

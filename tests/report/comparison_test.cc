@@ -201,15 +201,37 @@ TEST(Comparison, LabelsOfRunsDiffer) {
   EXPECT_THAT(c.labels, ElementsAre("a int8 (1)", "a int8 (2)", "a int8 (2) #2"));
 }
 
-// Both labels begin and end with the same 20 characters.
-TEST(Comparison, HeadingsOfLongNamesDiffer) {
+// Long labels would make columns of their width, or be cut to names of another machine.
+TEST(Comparison, RunsWithLongLabelsAreNumbered) {
   const std::string text =
       ToText(*Compare({RunOf("systolic-int8-16x16-with-a-wide-a-input-port-of-32-bytes", "a.json"),
                        RunOf("systolic-int8-16x16-with-a-wide-b-input-port-of-32-bytes", "b.json")},
                       false),
              0);
-  EXPECT_THAT(text, HasSubstr("…a-input-port-of-32-bytes int8"));
-  EXPECT_THAT(text, HasSubstr("…b-input-port-of-32-bytes int8"));
+  EXPECT_THAT(text,
+              testing::StartsWith(
+                  "run 1: systolic-int8-16x16-with-a-wide-a-input-port-of-32-bytes int8\n"
+                  "run 2: systolic-int8-16x16-with-a-wide-b-input-port-of-32-bytes int8\n\n"));
+  EXPECT_THAT(text, ContainsRegex("\n +run 1 +run 2\n"));
+  EXPECT_THAT(text, Not(HasSubstr("…")));
+  EXPECT_THAT(ToText(TwoRuns(), 0), Not(HasSubstr("run 1")));
+}
+
+// A window of 1280 pixels has margins of 3 rem; columns do not shrink below their least width.
+TEST(Comparison, ThePageHasRoomForEightRuns) {
+  std::vector<SavedRun> runs;
+  for (int i = 0; i < 8; ++i)
+    runs.push_back(RunOf("machine-with-a-long-name-" + std::to_string(i), "long/path/to/a.json"));
+  const std::string page = ToHtml(*Compare(runs, false));
+  const std::string rule = "table.runs th.n { white-space: normal; min-width: ";
+  const size_t at = page.find(rule);
+  ASSERT_NE(at, std::string::npos);
+  constexpr double kRem = 16, kPage = 1280 - 3 * kRem, kNames = 10.5 * kRem;
+  EXPECT_LE(kNames + 8 * kRem * std::stod(page.substr(at + rule.size())), kPage);
+  // Words may break anywhere, and a ratio stands below its figure.
+  EXPECT_THAT(page, HasSubstr("<td class=\"words\">long/path/to/a.json</td>"));
+  EXPECT_THAT(page, AllOf(HasSubstr("table.runs td.words { text-align: right; overflow-wrap: any"),
+                          HasSubstr("table.runs td.n .faint { display: block; }")));
 }
 
 TEST(Comparison, OneRunIsNoComparison) {

@@ -52,7 +52,12 @@ std::vector<PlacedAxis> AxesOf(std::span<const int64_t> shape,
 std::string SampleName(std::string_view name) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:+-";
-  std::string plain(name.substr(0, 80));
+  // Both ends are kept, because names of layers often differ at the end.
+  constexpr size_t kMost = 80, kBegin = 39, kEnd = 38;
+  std::string plain(name);
+  if (name.size() > kMost) {
+    plain = fmt::format("{}...{}", name.substr(0, kBegin), name.substr(name.size() - kEnd));
+  }
   for (char& c : plain) {
     if (kPlain.find(c) == std::string_view::npos) c = '_';
   }

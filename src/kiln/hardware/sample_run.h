@@ -48,8 +48,8 @@ struct PlacedTensor {
 std::vector<PlacedAxis> AxesOf(std::span<const int64_t> shape,
                                std::span<const int64_t> stride_bits);
 
-// Returns a name with '_' in place of all characters but letters, digits and "_./:+-", cut to 80
-// characters: names of a network, for the files of a folder.
+// Returns a name with '_' in place of all characters but letters, digits and "_./:+-", and with
+// "..." in its middle if it has more than 80: names of a network, for the files of a folder.
 std::string SampleName(std::string_view name);
 
 // The steps of a sample, in order. A machine with memory has the steps Write, Run and Expect. A

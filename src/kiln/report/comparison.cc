@@ -121,12 +121,28 @@ std::optional<double> FirstCycles(const Comparison& c, const Comparison::Kernel&
   return CyclesAt(c, kernel, 0);
 }
 
+// Replaces labels by "run 1", "run 2" and so on if tables with them as titles would be too wide to
+// read, and returns a list of the runs by number.
+std::optional<std::string> NumberRuns(std::vector<std::string>* labels) {
+  constexpr size_t kMostColumns = 120, kOtherColumns = 20, kLeastColumns = 12;
+  size_t columns = kOtherColumns;
+  for (const std::string& label : *labels) columns += std::max(Width(label), kLeastColumns) + 10;
+  if (columns <= kMostColumns) return std::nullopt;
+  std::string list;
+  for (size_t r = 0; r < labels->size(); ++r) {
+    std::string number = fmt::format("run {}", r + 1);
+    list += fmt::format("{}: {}\n", number, CleanUtf8((*labels)[r]));
+    (*labels)[r] = std::move(number);
+  }
+  return list;
+}
+
 // Names the runs that have a kernel, or that lack it, whichever are fewer: "only in A, B", "not in
-// C"; empty if none lacks it.
-std::string OnlyIn(const Comparison& c, const Comparison::Kernel& kernel) {
+// C"; empty if none lacks it. `labels` are the names of the runs.
+std::string OnlyIn(const std::vector<std::string>& labels, const Comparison::Kernel& kernel) {
   std::vector<std::string> with, without;
-  for (size_t r = 0; r < c.runs.size(); ++r) {
-    (kernel.places[r] >= 0 ? with : without).push_back(c.labels[r]);
+  for (size_t r = 0; r < labels.size(); ++r) {
+    (kernel.places[r] >= 0 ? with : without).push_back(labels[r]);
   }
   if (without.empty()) return "";
   return with.size() <= without.size() ? fmt::format("only in {}", fmt::join(with, ", "))
@@ -255,11 +271,12 @@ StatusOr<Comparison> Compare(std::vector<SavedRun> runs, bool any_host) {
 }
 
 std::string ToText(const Comparison& c, int top) {
-  constexpr size_t kLabelWidth = 40, kNameWidth = 36;
+  constexpr size_t kNameWidth = 36;
   std::string out;
   for (const std::string& note : c.notes) out += "note: " + CleanUtf8(note) + '\n';
   if (!out.empty()) out += '\n';
-  const std::vector<std::string> labels = ShortenApart(c.labels, kLabelWidth);
+  std::vector<std::string> labels = c.labels;
+  if (std::optional<std::string> list = NumberRuns(&labels)) out += *list + '\n';
   const auto add_runs = [&](Table& table) {
     for (size_t r = 0; r < c.runs.size(); ++r) {
       table.Right(labels[r]);
@@ -314,7 +331,7 @@ std::string ToText(const Comparison& c, int top) {
       cells.push_back(KernelText(c, kernel, r));
       if (r > 0) cells.push_back(Against(FirstCycles(c, kernel, r), CyclesAt(c, kernel, r), false));
     }
-    cells.push_back(OnlyIn(c, kernel));
+    cells.push_back(OnlyIn(labels, kernel));
     kernels.Row(std::move(cells));
   }
   out += '\n' + kernels.ToString();
@@ -416,7 +433,7 @@ std::string FigureTable(const Comparison& c) {
   const auto row = [&](const char* name, std::string (*text)(const SavedRun&)) {
     out += fmt::format("<tr><td>{}</td>", name);
     for (const SavedRun& run : c.runs)
-      out += fmt::format(R"(<td class="n">{}</td>)", EscapeHtml(text(run)));
+      out += fmt::format(R"(<td class="words">{}</td>)", EscapeHtml(text(run)));
     out += "</tr>";
   };
   for (const ComparedText& text : kComparedTexts) {
@@ -431,7 +448,7 @@ std::string KernelsTable(const Comparison& c) {
   for (const Comparison::Kernel& kernel : c.kernels) most = std::max(most, MostCycles(c, kernel));
   std::string out = HeadOf(c, "kernel") + "</tr></thead><tbody>";
   for (const Comparison::Kernel& kernel : c.kernels) {
-    const std::string only = OnlyIn(c, kernel);
+    const std::string only = OnlyIn(c.labels, kernel);
     out += fmt::format(R"(<tr><td class="name">{}<div class="faint">{}</div></td>)",
                        EscapeHtml(kernel.name), EscapeHtml(only));
     for (size_t r = 0; r < c.runs.size(); ++r) {

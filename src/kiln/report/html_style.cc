@@ -53,7 +53,9 @@ th { color: var(--faint); font-weight: 550; white-space: nowrap; border-bottom-c
 td.n, th.n { text-align: right; white-space: nowrap; }
 td.name { overflow-wrap: anywhere; min-width: 10.5rem; }
 td.long { min-width: 9rem; }
-table.runs th.n { white-space: normal; min-width: 9rem; overflow-wrap: anywhere; }
+table.runs th.n { white-space: normal; min-width: 6.2rem; overflow-wrap: anywhere; }
+table.runs td.words { text-align: right; overflow-wrap: anywhere; }
+table.runs td.n .faint { display: block; }
 td.n svg { margin-left: auto; }
 tr.host td { color: var(--faint); }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1.2rem; margin: 0; }
