@@ -137,9 +137,10 @@ TEST(Application, ListsEverything) {
   // What a design point is for is the first clause of its file.
   EXPECT_THAT(
       Call({"list", "accelerators"}).out,
-      AllOf(HasSubstr("\nvta-pynq                        vta         256  VTA on the PYNQ board\n"),
-            HasSubstr("\nbinary-176                      binary     2376  The binary-weight "
-                      "hourglass accelerator\n")));
+      AllOf(
+          HasSubstr("\nvta-pynq                        vta         256  VTA on the PYNQ board\n"),
+          HasSubstr("\nbinary-176                      binary     2376  The binary-weight "
+                    "hourglass accelerator\n")));
   const Outcome nothing = Call({"list", "nothing"});
   EXPECT_EQ(nothing.code, kExitUsage);
   // The line about the command says all that it lists.
@@ -435,6 +436,24 @@ TEST(Application, ExportNeedsImagesOnlyWhereTheyCount) {
     EXPECT_NE(out.code, kExitOk);
     EXPECT_THAT(out.err, HasSubstr("no data is named"));
   }
+}
+
+// Quant has no floats and no scales per block, so that such values are written in the other form.
+TEST(Application, ExportSaysWhatQuantCannotExpress) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-export-qonnx");
+  const auto notes = [&](const char* recipe, const char* quantisers) {
+    const Outcome out =
+        Call({"export", "models/demo_fashion_mnist.onnx", "-o", (folder.path() / "x.onnx").string(),
+              "--quantise", recipe, "--random", "1", "--quantisers", quantisers});
+    EXPECT_EQ(out.code, kExitOk) << out.err;
+    return out.err;
+  };
+  EXPECT_THAT(notes("e4m3", "qonnx"),
+              testing::ContainsRegex("note: [0-9]+ values are written as QuantizeLinear and "
+                                     "DequantizeLinear \\('[^']*', e4m3, first\\), because"));
+  EXPECT_THAT(notes("fp32/mxint8", "qonnx"), HasSubstr(", mxint8"));
+  EXPECT_THAT(notes("e4m3", "qdq"), Not(HasSubstr("are written as QuantizeLinear")));
+  EXPECT_THAT(notes("int8", "qonnx"), Not(HasSubstr("are written as QuantizeLinear")));
 }
 
 // What is exported reads back, and counts as much.

@@ -1,4 +1,6 @@
 // The command `kiln export`: writes a network as ONNX or IR text, after passes and quantisation.
+#include <fmt/format.h>
+
 #include <CLI/App.hpp>
 
 #include "kiln/command/arguments.h"
@@ -13,6 +15,9 @@
 #include "kiln/passes/pipeline.h"
 #include "kiln/quantise/post_training.h"
 #include "kiln/quantise/quantise.h"
+#include "kiln/quantise/recipe_names.h"
+#include "kiln/report/text.h"
+#include "kiln/support/excerpt.h"
 #include "kiln/support/resources.h"
 #include "kiln/targets/registry.h"
 
@@ -105,6 +110,7 @@ class ExportCommand final : public Command {
           "computes as one kernel, so that its accuracy may differ a little from that of kiln run "
           "--quantise; --on ACCELERATOR leaves out what that accelerator does not round");
     }
+    NoteOtherQuantisers(graph, &notes);
     KILN_RETURN_IF_ERROR(Write(graph, extension, context.out));
     for (const std::string& note : notes) context.err << "note: " << note << '\n';
     return OkStatus();
@@ -154,6 +160,20 @@ class ExportCommand final : public Command {
     if (output_ != "-") return WriteOutput(output_, PrintGraph(graph));
     out << PrintGraph(graph, {.max_listed_elements = 16, .elide_constants = true});
     return OkStatus();
+  }
+
+  // Notes the values that are not written as Quant although --quantisers says so.
+  void NoteOtherQuantisers(const Graph& graph, std::vector<std::string>* notes) const {
+    if (quantisers_ != "qonnx") return;
+    const std::vector<const Value*> others = ValuesWithoutQuant(graph);
+    if (others.empty()) return;
+    const QuantType& first = others[0]->quantisation()->type;
+    const std::string type = NameOfType(first);
+    notes->push_back(fmt::format(
+        "{} written as QuantizeLinear and DequantizeLinear ({}, {}, first), because Quant says "
+        "integers of up to 16 bits with scales per tensor or channel alone",
+        others.size() == 1 ? "1 value is" : Counted(std::ssize(others), "value") + " are",
+        QuotedExcerpt(others[0]->name()), type.empty() ? first.format.name : type));
   }
 
   // Notes what the recipe does to parameters that the network brings.

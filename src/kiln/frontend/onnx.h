@@ -94,6 +94,11 @@ Status ExportOnnx(const Graph& graph, const std::filesystem::path& path,
                   const ExportOptions& options = {});
 StatusOr<std::string> ExportOnnxBytes(const Graph& graph, const ExportOptions& options = {});
 
+// Returns the values whose annotation Quantisers::kQonnx writes as QuantizeLinear and
+// DequantizeLinear all the same: 8-bit floats, integers above 16 bits, and scales per block, which
+// Quant cannot express.
+std::vector<const Value*> ValuesWithoutQuant(const Graph& graph);
+
 // Reads a single tensor in ONNX's TensorProto encoding, the format of the .pb files of test data.
 StatusOr<Tensor> ImportOnnxTensor(std::string_view bytes, const std::string& source);
 

@@ -85,6 +85,13 @@ Tensor CodeTensor(ElementType storage, Shape shape, const std::vector<int64_t>& 
 }
 
 constexpr int kMostQuantBits = 16;
+
+// Returns whether QONNX's Quant expresses a type.
+bool HasQuant(const QuantType& type) {
+  return type.format.is_integer() && type.format.bits <= kMostQuantBits &&
+         type.scheme != Scheme::kPerBlock;
+}
+
 // Opset 20 is the first with Gelu, which the standard passes recognise.
 constexpr int kLeastExportOpset = 20;
 
@@ -571,8 +578,7 @@ Status Exporter::AddQuantisation(const Value& value) {
                                q.scales.size(), q.zero_points.size(), q.axis),
                    "one of each, or one of each per index of the axis");
   }
-  if (options_.quantisers == Quantisers::kQonnx && format.is_integer() &&
-      format.bits <= kMostQuantBits) {
+  if (options_.quantisers == Quantisers::kQonnx && HasQuant(q.type)) {
     QuantiseInQonnx(value, q);
     return OkStatus();
   }
@@ -752,6 +758,14 @@ Status Exporter::QuantiseActivation(const Value& value, const Quantisation& q,
 }
 
 }  // namespace
+
+std::vector<const Value*> ValuesWithoutQuant(const Graph& graph) {
+  std::vector<const Value*> values;
+  for (const Value* value : graph.Values()) {
+    if (IsRounded(*value) && !HasQuant(value->quantisation()->type)) values.push_back(value);
+  }
+  return values;
+}
 
 StatusOr<std::string> ExportOnnxBytes(const Graph& graph, const ExportOptions& options) {
   if (!NeedsExpansion(graph)) return Exporter(graph, options).Run();
