@@ -456,6 +456,19 @@ TEST(Application, ExportSaysWhatQuantCannotExpress) {
   EXPECT_THAT(notes("int8", "qonnx"), Not(HasSubstr("are written as QuantizeLinear")));
 }
 
+// Lists are often written with blanks.
+TEST(Application, FormatsMayHaveBlanksAroundThem) {
+  const Outcome out =
+      Call({"accuracy", "models/demo_fashion_mnist.onnx", "--on", "systolic-int8-8x8", "--random",
+            "1", "--formats", " int8, int7 ", "--json", "-"});
+  ASSERT_EQ(out.code, kExitOk) << out.err;
+  const auto rows = nlohmann::json::parse(out.out)["rows"];
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[1]["format"], "int8");
+  EXPECT_EQ(rows[2]["format"], "int7");
+  EXPECT_FALSE(rows[2].contains("fault"));
+}
+
 // What is exported reads back, and counts as much.
 TEST(Application, ExportsBothForms) {
   const auto folder =

@@ -602,11 +602,28 @@ TEST(FlowTest, SaysThatPixelsAreNotPreprocessed) {
   EXPECT_TRUE(notes.empty());
   settings.preprocess = "";
   NotePreprocess(settings, network, *images, &notes);
-  ASSERT_EQ(notes.size(), 1u);
-  EXPECT_THAT(notes[0], HasSubstr("--preprocess"));
+  EXPECT_THAT(notes, testing::ElementsAre(
+                         "pixels go in as they are stored, 0 to 255: the model's metadata name no "
+                         "preprocessing; --preprocess names it, or none"));
+  // How the file is laid out does not say how pixels are scaled.
+  settings.preprocess = "layout=chw";
+  const auto laid_out = OpenImages(settings, network);
+  ASSERT_TRUE(laid_out.ok()) << laid_out.status();
+  notes.clear();
+  NotePreprocess(settings, network, *laid_out, &notes);
+  EXPECT_THAT(notes, testing::ElementsAre(
+                         "pixels go in as they are stored, 0 to 255: --preprocess names no scale, "
+                         "mean or std; 'none,' before it says that none is meant"));
+  for (const char* said : {"none,layout=chw", "layout=chw,scale=1/255"}) {
+    settings.preprocess = said;
+    notes.clear();
+    NotePreprocess(settings, network, *OpenImages(settings, network), &notes);
+    EXPECT_TRUE(notes.empty()) << said;
+  }
+  settings.preprocess = "";
   network.metadata()["kiln.preprocess"] = "scale=1/255";
   NotePreprocess(settings, network, *images, &notes);
-  EXPECT_EQ(notes.size(), 1u);
+  EXPECT_TRUE(notes.empty());
 }
 
 // A file without header has the network's own shape, whether its format is named or found out.
