@@ -469,6 +469,25 @@ TEST(Application, FormatsMayHaveBlanksAroundThem) {
   EXPECT_FALSE(rows[2].contains("fault"));
 }
 
+// Both count the parameters of the file; folding batch normalisations leaves fewer to run.
+TEST(Application, RunAndInspectCountTheSameParameters) {
+  const std::string model = "models/demo_fashion_mnist.onnx";
+  const auto parameters = [](const Outcome& out) {
+    EXPECT_EQ(out.code, kExitOk) << out.err;
+    return nlohmann::json::parse(out.out);
+  };
+  const auto inspected = parameters(Call({"inspect", model, "--json", "-"}))["parameters"];
+  const auto optimised = parameters(Call({"inspect", model, "--optimised", "--json", "-"}));
+  EXPECT_NE(optimised["parameters"], inspected);
+  for (const char* level : {"reference", "functional"}) {
+    std::vector<std::string> arguments = {"run",      model, "--level", level,
+                                          "--random", "1",   "--json",  "-"};
+    if (level == std::string("functional"))
+      arguments.insert(arguments.end(), {"--on", "systolic-int8-8x8"});
+    EXPECT_EQ(parameters(Call(arguments))["model"]["parameters"], inspected) << level;
+  }
+}
+
 // What is exported reads back, and counts as much.
 TEST(Application, ExportsBothForms) {
   const auto folder =

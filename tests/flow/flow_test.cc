@@ -19,6 +19,7 @@
 #include "kiln/frontend/npz_writer.h"
 #include "kiln/ir/shape_inference.h"
 #include "kiln/ir/text.h"
+#include "kiln/ir/work.h"
 #include "kiln/report/html.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
@@ -150,7 +151,7 @@ class EvaluateTest : public testing::Test {
     const Images images = MakeImages();
     const FakeProgram program;
     RunReport report;
-    DescribeModel(network_, &report);
+    DescribeModel(network_, ParametersOf(network_), &report);
     DescribeImages(images, &report);
     DescribeProgram(accelerator, "fake.yaml", program, &report);
     KILN_RETURN_IF_ERROR(Evaluate(network_, &accelerator, &program, images, options, {}, &report));

@@ -11,6 +11,7 @@
 
 #include "kiln/flow/network_summary.h"
 #include "kiln/frontend/model.h"
+#include "kiln/ir/work.h"
 #include "kiln/numerics/format.h"
 #include "kiln/passes/absent_weights.h"
 #include "kiln/passes/pipeline.h"
@@ -46,11 +47,12 @@ StatusOr<Graph> LoadNetwork(const std::filesystem::path& model, const Shapes& sh
 }
 
 StatusOr<Graph> LoadNetworkToRun(const std::filesystem::path& model, const Shapes& shapes,
-                                 std::vector<std::string>* notes) {
+                                 std::vector<std::string>* notes, int64_t* parameters) {
   LoadOptions load;
   load.import.shapes = shapes;
   load.import.known_inputs = true;
   KILN_ASSIGN_OR_RETURN(Graph graph, LoadModel(model, load));
+  if (parameters != nullptr) *parameters = ParametersOf(graph);
   const std::vector<std::string> absent = BindAbsentWeights(graph);
   if (!absent.empty()) {
     notes->push_back(fmt::format(
@@ -135,13 +137,13 @@ std::string ReferenceName(const Graph& network) {
   return quantises ? "reference" : "fp32";
 }
 
-void DescribeModel(const Graph& network, RunReport* report) {
+void DescribeModel(const Graph& network, int64_t parameters, RunReport* report) {
   report->reference = ReferenceName(network);
   const NetworkSummary summary = Summarise(network);
   report->model = {.name = std::filesystem::path(network.source()).stem().string(),
                    .source = network.source(),
                    .nodes = summary.nodes,
-                   .parameters = summary.parameters,
+                   .parameters = parameters,
                    .macs = summary.macs,
                    .input = DescribeValues(network.inputs()),
                    .output = DescribeValues(network.outputs())};
@@ -309,9 +311,10 @@ StatusOr<PreparedNetwork> PrepareFlow(const FlowOptions& options, const FlowProg
   CompileOptions compile = options.compile;
   if (options.memory.has_value())
     KILN_RETURN_IF_ERROR(AdaptToMemory(*options.memory, &compile, &accelerator, &report));
-  KILN_ASSIGN_OR_RETURN(Graph network,
-                        LoadNetworkToRun(options.model, options.shapes, &report.notes));
-  DescribeModel(network, &report);
+  int64_t parameters = 0;
+  KILN_ASSIGN_OR_RETURN(
+      Graph network, LoadNetworkToRun(options.model, options.shapes, &report.notes, &parameters));
+  DescribeModel(network, parameters, &report);
   // `kiln compile` may have calibration images only.
   const ImageSettings& to_run = options.images.given() ? options.images : options.calibration;
   KILN_ASSIGN_OR_RETURN(Images images, OpenImages(to_run, network));
@@ -426,9 +429,10 @@ Status CheckHasHardwareKernels(const CompiledNetwork& compiled, const std::strin
 StatusOr<RunReport> RunFlow(const FlowOptions& options, const FlowProgress& progress) {
   if (options.evaluate.level == Level::kReference) {
     RunReport report;
-    KILN_ASSIGN_OR_RETURN(const Graph network,
-                          LoadNetworkToRun(options.model, options.shapes, &report.notes));
-    DescribeModel(network, &report);
+    int64_t parameters = 0;
+    KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetworkToRun(options.model, options.shapes,
+                                                                &report.notes, &parameters));
+    DescribeModel(network, parameters, &report);
     KILN_ASSIGN_OR_RETURN(const Images images, OpenImages(options.images, network));
     DescribeImages(images, &report);
     NotePreprocess(options.images, network, images, &report.notes);

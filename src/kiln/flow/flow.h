@@ -37,9 +37,10 @@ StatusOr<Graph> LoadNetwork(const std::filesystem::path& model, const Shapes& sh
 
 // Does the same for running and timing, with `known_inputs`. Weights that are inputs without a
 // value are given made-up values (passes/absent_weights.h), and a line about them is added to
-// `notes`.
+// `notes`. If `parameters` is not null, it becomes the number of the file's parameters; passes such
+// as folding a batch normalisation leave fewer.
 StatusOr<Graph> LoadNetworkToRun(const std::filesystem::path& model, const Shapes& shapes,
-                                 std::vector<std::string>* notes);
+                                 std::vector<std::string>* notes, int64_t* parameters = nullptr);
 
 // Returns the files of a recipe, by path or by the name of one that comes with Kiln; some may not
 // exist. Commands must not overwrite them.
@@ -101,9 +102,9 @@ std::string RecipeLabel(const std::string& recipe);
 // quantised operators of its own, which run at that level, too.
 std::string ReferenceName(const Graph& network);
 
-// Fill in the parts of a report that are known before a run: the network's name, size and shapes;
-// the source and preprocessing of the images.
-void DescribeModel(const Graph& network, RunReport* report);
+// Fill in the parts of a report that are known before a run: the network's name, size and shapes
+// (`parameters` as LoadNetworkToRun has them); the source and preprocessing of the images.
+void DescribeModel(const Graph& network, int64_t parameters, RunReport* report);
 void DescribeImages(const Images& images, RunReport* report);
 // Areas and energies are those at `node_nm`; they stay absent if the family has no model of them.
 void DescribeProgram(const Accelerator& accelerator, const std::filesystem::path& source,
