@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <tuple>
 
 #include "kiln/support/installation.h"
 #include "kiln/support/nearest_name.h"
@@ -47,6 +48,29 @@ std::vector<fs::path> ListResources(std::string_view kind) {
   return paths;
 }
 
+namespace {
+
+// Returns the three names with the longest beginning in common with `name`; of several, the ones
+// with the fewest changes to it.
+std::vector<std::string> NearestFew(std::string_view name, std::vector<std::string> names) {
+  constexpr size_t kFew = 3, kLongest = 100;  // far longer than any name; bounds the time
+  name = name.substr(0, kLongest);
+  const auto common = [&](const std::string& other) {
+    return std::ranges::mismatch(name, other).in1 - name.begin();
+  };
+  std::vector<std::tuple<std::ptrdiff_t, size_t, std::string>> ranked;
+  for (std::string& other : names)
+    ranked.emplace_back(-common(other), EditDistance(name, other), std::move(other));
+  std::ranges::sort(ranked);
+  std::vector<std::string> few;
+  for (const auto& [shared, changes, other] : ranked) {
+    if (few.size() < kFew) few.push_back(other);
+  }
+  return few;
+}
+
+}  // namespace
+
 StatusOr<fs::path> FindResource(std::string_view kind, const std::string& name) {
   std::error_code error;
   if (fs::is_regular_file(name, error)) return fs::path(name);
@@ -60,10 +84,12 @@ StatusOr<fs::path> FindResource(std::string_view kind, const std::string& name) 
   std::vector<std::string> names;
   for (const fs::path& path : ListResources(kind)) names.push_back(path.stem().string());
   const std::string meant = NearestName(name, names);
+  const std::string all = fmt::format("`kiln list {}` prints all {}", kind, names.size());
   return NotFoundAt(name, "", "no such file, nor one of that name in a folder " + std::string(kind),
                     names.empty()    ? "give the path of a YAML file"
                     : !meant.empty() ? fmt::format("did you mean '{}'?", meant)
-                                     : fmt::format("there are: {}", fmt::join(names, ", ")));
+                                     : fmt::format("the nearest are {}; {}",
+                                                   fmt::join(NearestFew(name, names), ", "), all));
 }
 
 }  // namespace kiln
