@@ -139,6 +139,7 @@ TEST(DataflowAreaParts, AreaOfAStage) {
   // Weights, rows, and the words of the channels; rows and one channel are memories.
   EXPECT_EQ(cost->on_chip_memory_bits,
             8 * 36 * 8 + 4 * 72 * 4 + 3 * 192 + 2 * 384 + (16 * 8 + 32 * 5 + 32 * 2 + 2 * 4));
+  EXPECT_THAT(cost->notes, testing::Contains(testing::HasSubstr("not for the FPGA")));
   EXPECT_THAT(cost->notes, testing::Contains(testing::StartsWith("1504 of the 5160 on-chip bits")));
   EXPECT_TRUE(cost->missing.empty());
   EXPECT_GT(cost->gate_equivalents, 0);

@@ -72,6 +72,10 @@ StatusOr<Cost> PipelineCost(std::span<const Pipeline* const> pipelines, const Co
       "{} of the {} on-chip bits are memories in the area; constants are gates, and what an FPGA "
       "has in LUTs is registers",
       MemoryBitsOf(units), cost.on_chip_memory_bits));
+  cost.notes.push_back(fmt::format(
+      "area and energy are modelled for standard cells at {} nm, not for the FPGA of the design "
+      "point; an FPGA takes more energy for the same work",
+      node_nm));
   if (pipelines.size() > 1 && config.passes > 1)
     cost.notes.push_back("the area is that of the hardware of all passes together");
   // Of a cut network these are the sums over all devices, or over all passes.
