@@ -1,11 +1,13 @@
 // Tests of the accuracy table's text, JSON and HTML forms.
 #include "kiln/report/accuracy_table.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "kiln/report/confusion_table.h"
 #include "tests/report/well_formed.h"
@@ -87,9 +89,51 @@ TEST(AccuracyTable, PageIsWellFormedWithAPointForEachMeasuredFormat) {
     ++points;
   EXPECT_EQ(points, 3u);
   // Points name their format, and a narrow page scrolls the table.
-  EXPECT_NE(page.find("r=\"4\"><title>int8: 8 bits, "), std::string::npos);
+  EXPECT_NE(page.find("r=\"4\"><title>int8: 8 bits, 89.70 %</title>"), std::string::npos);
   EXPECT_NE(page.find("<div class=\"scroll\"><table>"), std::string::npos);
   EXPECT_EQ(page.find("net <1>"), std::string::npos) << "not escaped";
+}
+
+// Names of many formats with the same bits and figures must not cover one another.
+TEST(AccuracyTable, EveryFormatHasALineOfItsOwnInThePicture) {
+  AccuracyTable table = ExampleTable();
+  for (int i = 0; i < 20; ++i) {
+    table.rows.push_back(table.rows[1]);
+    table.rows.back().format = fmt::format("format_{}", i);
+  }
+  const std::string page = ToHtml(table);
+  const std::string svg = page.substr(page.find("<svg"), page.find("</svg>") - page.find("<svg"));
+  std::set<std::string> heights;
+  size_t names = 0;
+  for (size_t at = svg.find("<text x=\"270.0\""); at != std::string::npos;
+       at = svg.find("<text x=\"270.0\"", at + 1)) {
+    const size_t y = svg.find("y=\"", at);
+    EXPECT_TRUE(heights.insert(svg.substr(y, svg.find('"', y + 3) - y)).second)
+        << svg.substr(at, 80);
+    ++names;
+  }
+  EXPECT_EQ(names, 23u);
+  // From the most bits to the fewest.
+  EXPECT_LT(svg.find(">fp32<"), svg.find(">int8<"));
+  EXPECT_LT(svg.find(">format_19<"), svg.find(">mxfp4<"));
+}
+
+// A recipe's path must not make the first column wider than a line.
+TEST(AccuracyTable, LongNamesOfRecipesAreShortened) {
+  AccuracyTable table = ExampleTable();
+  table.rows[1].format = "/home/somebody/recipes/" + std::string(60, 'x') + "/int8-per-channel";
+  table.rows[2].format = "/home/somebody/recipes/" + std::string(60, 'x') + "/int4-per-channel";
+  const std::string text = ToText(table);
+  EXPECT_THAT(text, testing::HasSubstr("…"));
+  EXPECT_THAT(text, testing::HasSubstr("/int8-per-channel  "));
+  EXPECT_THAT(text, testing::HasSubstr("/int4-per-channel  "));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr(std::string(60, 'x'))));
+}
+
+// The energy is not the machine's, as the one of `kiln run` is.
+TEST(AccuracyTable, TheEnergyIsSaidToBeOfMultiplications) {
+  EXPECT_THAT(ToText(ExampleTable()), testing::HasSubstr("  multiply uJ  "));
+  EXPECT_THAT(ToHtml(ExampleTable()), testing::HasSubstr("multiplications alone"));
 }
 
 TEST(AccuracyTable, WithoutLabelsDecibelsStandForAccuracy) {

@@ -56,7 +56,7 @@ class AccuracyCommand final : public Command {
         ->type_name("FILE");
     output
         ->add_option("--report", html_,
-                     "The table and a picture of accuracy against bits, as one HTML page")
+                     "The table and a picture of accuracy by format, as one HTML page")
         ->type_name("FILE.html");
     app_ = &app;
     app.footer(

@@ -10,8 +10,10 @@
 #include "kiln/report/confusion_table.h"
 #include "kiln/report/html_parts.h"
 #include "kiln/report/layer_table.h"
+#include "kiln/report/performance.h"
 #include "kiln/report/text.h"
 #include "kiln/support/json_text.h"
+#include "kiln/support/stable_sort.h"
 
 namespace kiln {
 namespace {
@@ -61,7 +63,7 @@ std::vector<std::string> Heads(const AccuracyTable& table) {
   std::vector<std::string> heads = {"format",          std::string(MeritName(table)),
                                     "correct",         "drop",
                                     "bits/activation", "bits/weight",
-                                    "uJ/image",        "images/s",
+                                    "multiply uJ",     "images/s",
                                     "on the host"};
   if (const int k = TopOf(table); k > 1) heads.insert(heads.begin() + 2, fmt::format("top-{}", k));
   return heads;
@@ -78,8 +80,8 @@ std::vector<std::string> Cells(const AccuracyTable& table, const Row& row) {
       drop ? fmt::format("{:.2f}", *drop) : "-",
       fmt::format("{:.2f}", row.activation_bits),
       fmt::format("{:.2f}", row.weight_bits),
-      fmt::format("{:.4g}", row.picojoules * 1e-6),
-      row.images_per_second > 0 ? fmt::format("{:.4g}", row.images_per_second) : "-",
+      ThreeDigits(row.picojoules * 1e-6),
+      row.images_per_second > 0 ? ImagesPerSecond(row.images_per_second) : "-",
       row.host_share > 0 ? Percent(row.host_share) : "-"};
   if (TopOf(table) > 1)
     cells.insert(cells.begin() + 2, row.accuracy ? Percent(row.accuracy->top(), 2) : "-");
@@ -110,121 +112,90 @@ Axis Spread(double low, double high, double from, double to) {
   return {low, high > low ? high : low + step, from, to};
 }
 
-// A point of the plot.
+// Returns the rows' labels, shortened so that columns of them stay narrow.
+std::vector<std::string> NamesOf(const AccuracyTable& table) {
+  constexpr size_t kNameWidth = 40;
+  std::vector<std::string> names;
+  for (const Row& row : table.rows) names.push_back(row.label());
+  return ShortenApart(names, kNameWidth);
+}
+
+// A line of the plot.
 struct Point {
   double bits, merit;
-  std::string name;
+  std::string name, value;
 };
 
-// Places names beside their points and moves them up or down until they cover neither another name
-// nor a point.
-class Labels {
- public:
-  // Reserves the area of a point.
-  void Block(double x, double y) { taken_.push_back({x - 5, x + 5, y}); }
-  // Returns the height nearest to y that is free for a name of that width starting at x.
-  double Place(double x, double width, double y, double top, double bottom) {
-    for (int step = 0; step < 40; ++step) {
-      const int lines = (step + 1) / 2;  // 0, 1 up, 1 down, 2 up, ...
-      const double at = y + (step % 2 == 0 ? lines : -lines) * kLine;
-      if (at < top || at > bottom || Covered(x, x + width, at)) continue;
-      y = at;
-      break;
-    }
-    taken_.push_back({x, x + width, y});
-    return y;
-  }
-
- private:
-  struct Box {
-    double left, right, y;
-  };
-  static constexpr double kLine = 12;
-  bool Covered(double left, double right, double y) const {
-    return std::any_of(taken_.begin(), taken_.end(), [&](const Box& box) {
-      return left < box.right && right > box.left && std::fabs(y - box.y) < kLine - 0.5;
-    });
-  }
-  std::vector<Box> taken_;
-};
-
-// Figures far below the best would squeeze all others into one line. A figure that is lower by more
-// than this (points or decibels) is drawn at the lower edge with its value beside it.
+// Figures far below the best would squeeze all others into one column. A figure that is lower by
+// more than this (points or decibels) is drawn at the left edge.
 constexpr double kDepth = 40;
 
-// Returns the points of all rows with a finite figure, sorted by bits. Bits are held to 1 to 32,
-// the range of the abscissa.
+// Returns a point for each row with a finite figure, from the most bits to the fewest; of those
+// with the same bits, the best comes first.
 std::vector<Point> PointsOf(const AccuracyTable& table) {
+  const std::vector<std::string> names = NamesOf(table);
   std::vector<Point> points;
-  for (const Row& row : table.rows) {
-    const std::optional<double> merit = MeritOf(row);
-    if (merit && std::isfinite(*merit))
-      points.push_back({std::clamp(row.bits(), 1.0, 32.0), *merit, row.label()});
-  }
   double most = 0;
-  for (const Point& point : points) most = std::max(most, point.merit);
-  for (Point& point : points) {
-    if (point.merit >= most - kDepth) continue;
-    point.name += fmt::format(" ({:.1f})", point.merit);
-    point.merit = most - kDepth;
+  for (size_t r = 0; r < table.rows.size(); ++r) {
+    const Row& row = table.rows[r];
+    const std::optional<double> merit = MeritOf(row);
+    if (!merit || !std::isfinite(*merit)) continue;
+    points.push_back({row.bits(), *merit, names[r], MeritText(row)});
+    most = std::max(most, *merit);
   }
-  std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) {
-    return a.bits != b.bits ? a.bits < b.bits : a.merit > b.merit;
+  for (Point& point : points) point.merit = std::max(point.merit, most - kDepth);
+  StableSort(&points, [](const Point& a, const Point& b) {
+    return a.bits != b.bits ? a.bits > b.bits : a.merit > b.merit;
   });
   return points;
 }
 
-// The size of the plot and its margins, in SVG units.
-constexpr double kWidth = 1072, kHeight = 420, kLeft = 64, kRight = 24, kTop = 16, kBottom = 44;
-
-// Draws tick marks, grid lines and the title of the abscissa.
-std::string Scales(const Axis& x, const Axis& y) {
-  std::string out;
-  for (double mark = y.low; mark <= y.high + 1e-9; mark += MarkStep(y.high - y.low)) {
-    out += fmt::format(R"(<line class="axis" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/>)", kLeft,
-                       kWidth - kRight, y.At(mark), y.At(mark));
-    out += fmt::format(R"(<text class="faint" x="{}" y="{:.1f}" text-anchor="end">{:g}</text>)",
-                       kLeft - 8, y.At(mark) + 4, mark);
-  }
-  for (const int bits : {1, 2, 4, 8, 16, 32}) {
-    out += fmt::format(R"(<text class="faint" x="{:.1f}" y="{}" text-anchor="middle">{}</text>)",
-                       x.At(std::log2(bits)), kHeight - kBottom + 20, bits);
-  }
-  return out + fmt::format(R"(<text class="faint" x="{}" y="{}" text-anchor="middle">)"
-                           R"(bits of an operand, mean of activations and weights</text>)",
-                           (kLeft + kWidth - kRight) / 2, kHeight - 6);
-}
+// The size of the plot in SVG units: a line for each format between margins. Names end at kNamesEnd
+// and bits at kBitsEnd; figures end at the right edge.
+constexpr double kWidth = 1072, kLine = 20, kTop = 28, kBottom = 28, kNamesEnd = 270,
+                 kBitsEnd = 320, kLeft = 340, kRight = 90;
 
 // Draws the plot; empty for fewer than two points.
 std::string Picture(const AccuracyTable& table) {
   const std::vector<Point> points = PointsOf(table);
   if (points.size() < 2) return "";
   const auto by_merit = [](const Point& a, const Point& b) { return a.merit < b.merit; };
-  // The ordinate covers the measured figures, the abscissa always 1 to 32 bits.
   const auto [least, most] = std::minmax_element(points.begin(), points.end(), by_merit);
-  const Axis x{0, 5, kLeft, kWidth - kRight};  // log2 of 1 to 32 bits
-  const Axis y = Spread(least->merit, most->merit, kHeight - kBottom, kTop);
+  const Axis x = Spread(least->merit, most->merit, kLeft, kWidth - kRight);
+  const double end = kTop + kLine * static_cast<double>(points.size()), height = end + kBottom;
   std::string out = fmt::format(
-      R"(<svg viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img">)", kWidth, kHeight);
-  out += Scales(x, y);
-  Labels labels;
-  for (const Point& point : points) labels.Block(x.At(std::log2(point.bits)), y.At(point.merit));
-  for (const Point& point : points) {
-    const double px = x.At(std::log2(point.bits)), py = y.At(point.merit);
-    const double width = 6.5 * static_cast<double>(Width(point.name));
-    const double begin = px + 12 + width > kWidth ? px - 12 - width : px + 12;
-    const double label = labels.Place(begin, width, py, kTop, kHeight - kBottom);
-    if (label != py) {
-      out += fmt::format(R"(<line class="axis" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>)",
-                         px, py, begin < px ? begin + width : begin, label);
-    }
-    out += fmt::format(R"(<circle class="u0" cx="{:.1f}" cy="{:.1f}" r="4"><title>{}: {:g} bits, )"
-                       R"({:.2f}</title></circle>)",
-                       px, py, EscapeHtml(point.name), point.bits, point.merit);
-    out += fmt::format(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", begin, label + 4,
-                       EscapeHtml(point.name));
+      R"(<svg viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img">)", kWidth, height);
+  const auto text = [&](const char* type, double at, double y, const char* anchor,
+                        std::string_view words) {
+    out += fmt::format(R"(<text{} x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>)", type, at, y,
+                       anchor, EscapeHtml(words));
+  };
+  constexpr const char* kFaint = R"( class="faint")";
+  text(kFaint, kNamesEnd, kTop - 12, "end", "format");
+  text(kFaint, kBitsEnd, kTop - 12, "end", "bits");
+  text(kFaint, kWidth - 8, kTop - 12, "end", MeritName(table));
+  for (double mark = x.low; mark <= x.high + 1e-9; mark += MarkStep(x.high - x.low)) {
+    out += fmt::format(R"(<line class="axis" x1="{0:.1f}" x2="{0:.1f}" y1="{1}" y2="{2}"/>)",
+                       x.At(mark), kTop, end);
+    text(kFaint, x.At(mark), end + 18, "middle", fmt::format("{:g}", mark));
   }
-  return out + "</svg>";
+  for (size_t i = 0; i < points.size(); ++i) {
+    const Point& point = points[i];
+    const double y = kTop + kLine * (static_cast<double>(i) + 0.5);
+    out += fmt::format(R"(<line class="axis" x1="{}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>)", kLeft,
+                       x.At(point.merit), y, y);
+    out += fmt::format(R"(<circle class="u0" cx="{:.1f}" cy="{:.1f}" r="4"><title>{}: {:.3g} )"
+                       R"(bits, {}</title></circle>)",
+                       x.At(point.merit), y, EscapeHtml(point.name), point.bits,
+                       EscapeHtml(point.value));
+    text("", kNamesEnd, y + 4, "end", point.name);
+    text(kFaint, kBitsEnd, y + 4, "end", fmt::format("{:.3g}", point.bits));
+    text("", kWidth - 8, y + 4, "end", point.value);
+  }
+  return out + "</svg>" +
+         "<p class=\"note\">Bits: of an operand, the mean of activations and weights. The axis "
+         "does "
+         "not begin at 0.</p>";
 }
 
 // Formats the rows as an HTML table; faults span all columns.
@@ -235,14 +206,17 @@ std::string HtmlTable(const AccuracyTable& table) {
     out += fmt::format(R"(<th class="{}">{}</th>)", i == 0 ? "" : "n", EscapeHtml(heads[i]));
   }
   out += "</tr></thead><tbody>";
-  for (const Row& row : table.rows) {
+  const std::vector<std::string> names = NamesOf(table);
+  for (size_t r = 0; r < table.rows.size(); ++r) {
+    const Row& row = table.rows[r];
     out += "<tr>";
     if (!row.fault.empty()) {
       out += fmt::format(R"(<td>{}</td><td colspan="{}">{}</td></tr>)", EscapeHtml(row.format),
                          heads.size() - 1, EscapeHtml(row.fault));
       continue;
     }
-    const std::vector<std::string> cells = Cells(table, row);
+    std::vector<std::string> cells = Cells(table, row);
+    cells[0] = names[r];
     for (size_t i = 0; i < cells.size(); ++i) {
       out += fmt::format(R"(<td class="{}">{}</td>)", i == 0 ? "" : "n", EscapeHtml(cells[i]));
     }
@@ -290,13 +264,17 @@ std::string ToText(const AccuracyTable& table) {
   const std::vector<std::string> heads = Heads(table);
   text.Column(heads[0]);
   for (size_t i = 1; i < heads.size(); ++i) text.Right(heads[i]);
-  for (const Row& row : table.rows) {
-    if (row.fault.empty()) text.Row(Cells(table, row));
+  const std::vector<std::string> names = NamesOf(table);
+  for (size_t r = 0; r < table.rows.size(); ++r) {
+    if (!table.rows[r].fault.empty()) continue;
+    std::vector<std::string> cells = Cells(table, table.rows[r]);
+    cells[0] = names[r];
+    text.Row(std::move(cells));
   }
   out += text.ToString();
   out +=
-      "\nenergy: of the multiplications, an estimate at 45 nm; images/s: of the bit-accurate run "
-      "on this machine\n";
+      "\nmultiply uJ: the energy of an image's multiplications alone, an estimate at 45 nm (`kiln "
+      "run` estimates the machine's); images/s: of the bit-accurate run on this machine\n";
   for (const Row& row : table.rows) {
     if (!row.fault.empty())
       out += fmt::format("{}: not run: {}\n", row.format, CleanUtf8(row.fault));
@@ -387,8 +365,10 @@ std::string ToHtml(const AccuracyTable& table) {
   out += Picture(table);
   out += HtmlTable(table);
   out +=
-      "<p>Energy: of the multiplications, an estimate at 45 nm. Images a second: of the "
-      "bit-accurate run.</p>";
+      "<p>multiply uJ: the energy of an image's multiplications alone, an estimate at 45 nm. "
+      "Memories and the rest of the machine take more: <code>kiln run</code> estimates them. "
+      "images/s: the "
+      "speed of the bit-accurate run.</p>";
   for (const std::string& note : table.AllNotes())
     out += fmt::format("<p>{}</p>", EscapeHtml(note));
   for (const Row& row : table.rows) {

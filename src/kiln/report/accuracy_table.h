@@ -1,5 +1,5 @@
 // The accuracy of one network in many number formats, written as text, JSON and an HTML page with a
-// plot of accuracy against bits. The command `kiln accuracy` fills the table.
+// plot of accuracy by format. The command `kiln accuracy` fills the table.
 #ifndef KILN_REPORT_ACCURACY_TABLE_H_
 #define KILN_REPORT_ACCURACY_TABLE_H_
 
@@ -29,7 +29,7 @@ struct AccuracyTable {
     std::vector<OutputFidelity> outputs;      // compared with the reference's outputs
     // Mean bits per operand element, including shares of block scales.
     double activation_bits = 32, weight_bits = 32;
-    double picojoules = 0;                  // all multiplications of one image
+    double picojoules = 0;                  // of all multiplications of one image, nothing else
     double host_share = 0;                  // the host's share of the operations, 0 to 1
     std::optional<HostReason> host_reason;  // why the largest part of them is on the host
     double images_per_second = 0;           // speed of the simulation
@@ -39,7 +39,7 @@ struct AccuracyTable {
     std::string fault;  // the error of a format that cannot run; empty for others
     // Returns the least signal to quantisation noise ratio of all outputs, in decibels.
     std::optional<double> output_sqnr_db() const;
-    // Returns the mean of activation and weight bits, the abscissa of the plot.
+    // Returns the mean of activation and weight bits, by which the plot is sorted.
     double bits() const { return (activation_bits + weight_bits) / 2; }
     // Returns the format for tables and pictures: "int4", "own, int4 for the rest".
     std::string label() const;
@@ -61,8 +61,8 @@ struct AccuracyTable {
 std::string ToText(const AccuracyTable& table);
 // Formats the table as JSON. Values that are not finite or not known are null.
 std::string ToJson(const AccuracyTable& table);
-// Formats the table as one HTML page without scripts, with a plot of accuracy (or decibels) against
-// bits.
+// Formats the table as one HTML page without scripts, with a plot of accuracy (or decibels) by
+// format, from the most bits to the fewest.
 std::string ToHtml(const AccuracyTable& table);
 
 }  // namespace kiln
