@@ -138,8 +138,8 @@ TEST(Application, ListsEverything) {
   EXPECT_THAT(
       Call({"list", "accelerators"}).out,
       AllOf(
-          HasSubstr("\nvta-pynq                        vta         256  VTA on the PYNQ board\n"),
-          HasSubstr("\nbinary-176                      binary     2376  The binary-weight "
+          HasSubstr("\nvta-pynq                        vta          256  VTA on the PYNQ board\n"),
+          HasSubstr("\nbinary-176                      binary     2,376  The binary-weight "
                     "hourglass accelerator\n")));
   const Outcome nothing = Call({"list", "nothing"});
   EXPECT_EQ(nothing.code, kExitUsage);

@@ -237,5 +237,21 @@ TEST_F(MixedPrecisionSearch, Errors) {
   EXPECT_FALSE(Run({.candidates = {"int8", "int99"}}).ok());
 }
 
+// Costs of large networks in bits have all digits, not an exponent.
+TEST(MixedPrecisionReport, LargeCostsHaveNoExponent) {
+  MixedPrecision result;
+  result.candidates = {"int8"};
+  result.units = {{.layers = {"conv"}, .positions = {0}, .matches = {"conv"}, .choices = {}}};
+  TradeOffPoint point;
+  point.picks = {0};
+  point.cost = 1998720;
+  point.lower_bound = 1998000;
+  result.curve = {point};
+  const std::string text = result.Report("bit", "%");
+  EXPECT_NE(text.find("Chosen: cost 1998720 bit"), std::string::npos) << text;
+  EXPECT_NE(text.find("costs less than 1998000 bit"), std::string::npos) << text;
+  EXPECT_EQ(text.find("e+"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace kiln

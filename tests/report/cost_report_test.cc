@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kiln/report/html.h"
 #include "tests/report/example_report.h"
 
 namespace kiln {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -35,6 +37,15 @@ TEST(CostReport, FiguresHaveUnits) {
   EXPECT_EQ(Joules(4e9), "4.00 mJ");
   EXPECT_EQ(SquareMillimetres(1234567), "1.235 mm²");
   EXPECT_EQ(SquareMillimetres(50000), "0.0500 mm²");
+}
+
+// The host's energy is not modelled, so that none is not an energy of zero.
+TEST(CostReport, NoEnergyIsNotZeroEnergy) {
+  EXPECT_EQ(EnergyLine({}), "none is modelled: no kernel runs on the accelerator");
+  RunReport report = ExampleReport();
+  report.energy->parts.clear();
+  EXPECT_THAT(ToHtml(report),
+              AllOf(Not(HasSubstr("energy per image")), HasSubstr("none is modelled: no kernel")));
 }
 
 TEST(CostReport, SaysWhatItIsBasedOn) {

@@ -69,6 +69,16 @@ TEST(RunReport, NamesOfKernelsStayDifferent) {
   EXPECT_THAT(text, HasSubstr("\n/encoder/layers/layer.11/at…y/MatMul  "));
 }
 
+// A peak of a million is not "1e+06".
+TEST(RunReport, LargeNumbersHaveNoExponent) {
+  RunReport report = ExampleReport();
+  report.machine->peak_macs_per_cycle = 1998720;
+  EXPECT_THAT(ToText(report), HasSubstr(": 1,998,720 multiply-accumulates a cycle"));
+  const std::string page = ToHtml(report);
+  EXPECT_THAT(page, HasSubstr("1,998,720 multiply-accumulates a cycle"));
+  EXPECT_THAT(page, Not(HasSubstr("e+06")));
+}
+
 // 0.0 % would say that the machine idles.
 TEST(RunReport, UtilisationIsUnknownWithoutMultiplyAccumulates) {
   RunReport report = ExampleReport();

@@ -30,6 +30,12 @@ TEST(Text, Numbers) {
   EXPECT_EQ(ThreeDigits(99.97), "100");
   EXPECT_EQ(ThreeDigits(9.997), "10.0");
   EXPECT_EQ(ThreeDigits(0.0022312), "0.00223");
+  EXPECT_EQ(WithoutExponent(1998720), "1,998,720");
+  EXPECT_EQ(WithoutExponent(1998720.4), "1,998,720");
+  EXPECT_EQ(WithoutExponent(64), "64");
+  EXPECT_EQ(WithoutExponent(0), "0");
+  EXPECT_EQ(WithoutExponent(12.34567), "12.35");
+  EXPECT_EQ(WithoutExponent(-1e6), "-1,000,000");
   EXPECT_EQ(Bytes(1023), "1023 B");
   EXPECT_EQ(Bytes(1536), "1.5 KiB");
   EXPECT_EQ(Bytes(int64_t{3} << 30), "3.0 GiB");

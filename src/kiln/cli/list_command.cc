@@ -54,7 +54,7 @@ std::string Accelerators() {
     const auto accelerator = LoadAccelerator(path);
     if (accelerator.ok()) {
       table.Row({path.stem().string(), std::string((*accelerator)->family()),
-                 fmt::format("{:g}", (*accelerator)->PeakMacsPerCycle()),
+                 WithoutExponent((*accelerator)->PeakMacsPerCycle()),
                  Shorten(PurposeOf(path), kPurposeColumns)});
     } else {
       table.Row({path.stem().string(), "-", "-", MessageOf(accelerator.status())});

@@ -395,6 +395,11 @@ class Search {
   MixedPrecision result_;
 };
 
+// Returns a cost with six significant digits, or with all before the point if it has more.
+std::string CostText(double cost) {
+  return std::abs(cost) >= 1e5 ? fmt::format("{:.0f}", cost) : fmt::format("{:.6g}", cost);
+}
+
 }  // namespace
 
 Merit TopScores(std::vector<int32_t> labels, const ScoreLayout& layout, int k) {
@@ -431,7 +436,7 @@ std::string MixedPrecision::Report(std::string_view cost_unit, std::string_view 
     const TradeOffPoint& point = curve[i];
     std::string picks;
     for (const int pick : point.picks) picks += static_cast<char>('a' + std::min(pick, 25));
-    out += fmt::format("{:>14.6g} {:>12.4g} {:>12.4g} {:>10.4g}{}  {}{}\n", point.cost,
+    out += fmt::format("{:>14} {:>12.4g} {:>12.4g} {:>10.4g}{}  {}{}\n", CostText(point.cost),
                        point.damage, point.measured_damage, point.merit,
                        others(fmt::format("{:.3g}", 100 * point.other_error)), picks,
                        static_cast<int>(i) == chosen ? "  <" : "");
@@ -446,14 +451,15 @@ std::string MixedPrecision::Report(std::string_view cost_unit, std::string_view 
         "others: the error of the worst output without labels, in per cent of its root mean "
         "square; damage is the sum of all outputs'\n";
   }
-  out += fmt::format("fp32: {:.4g} {}. Chosen: cost {:.6g} {}, merit {:.4g} {}{}.\n", fp32_merit,
-                     merit_unit, best.cost, cost_unit, best.merit, merit_unit,
+  out += fmt::format("fp32: {:.4g} {}. Chosen: cost {} {}, merit {:.4g} {}{}.\n", fp32_merit,
+                     merit_unit, CostText(best.cost), cost_unit, best.merit, merit_unit,
                      within_budget ? "" : ", not within the budget");
   out += fmt::format(
-      "If damages of units add, no assignment with at most its damage costs less than {:.6g} {} "
+      "If damages of units add, no assignment with at most its damage costs less than {} {} "
       "(gap {:.3g} %). "
       "Merits are measured, that they follow the damage is not proved.\n",
-      best.lower_bound, cost_unit, best.cost > 0 ? 100 * (1 - best.lower_bound / best.cost) : 0);
+      CostText(best.lower_bound), cost_unit,
+      best.cost > 0 ? 100 * (1 - best.lower_bound / best.cost) : 0);
   return out + "\nLayers of the choice; layers of one unit take their type together:\n" +
          ChoiceTable();
 }

@@ -62,6 +62,7 @@ std::string AreaLine(const Cost& cost) {
 }
 
 std::string EnergyLine(const Energy& energy) {
+  if (energy.picojoules() <= 0) return "none is modelled: no kernel runs on the accelerator";
   return fmt::format("{} per image at {} nm", Joules(energy.picojoules()), energy.node_nm);
 }
 

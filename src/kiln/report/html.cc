@@ -66,7 +66,7 @@ std::string TimeCards(const RunReport& report, const Performance& p) {
   }
   if (p.images_per_second.has_value())
     out += Card("images a second", ImagesPerSecond(*p.images_per_second), clock + mark, css_class);
-  if (report.energy.has_value()) {
+  if (report.energy.has_value() && report.energy->picojoules() > 0) {
     out += Card(
         "energy per image", Joules(report.energy->picojoules()),
         fmt::format("at {} nm{}{}", report.energy->node_nm,
@@ -160,8 +160,8 @@ std::string Settings(const RunReport& report) {
   if (report.machine.has_value()) {
     out += Setting("accelerator", fmt::format("{} (family {}), {}", report.machine->name,
                                               report.machine->family, report.machine->source));
-    out += Setting("peak", fmt::format("{:g} multiply-accumulates a cycle",
-                                       report.machine->peak_macs_per_cycle));
+    out += Setting("peak", fmt::format("{} multiply-accumulates a cycle",
+                                       WithoutExponent(report.machine->peak_macs_per_cycle)));
     const Cost& cost = report.machine->cost;
     if (cost.multipliers >= 0) out += Setting("multipliers", Thousands(cost.multipliers));
     if (cost.on_chip_memory_bits >= 0)

@@ -35,8 +35,8 @@ std::string Slope(const LogAxis& x, const LogAxis& y, double bandwidth, double p
   return Line("roof", x1, y1, x.At(to), y.At(to * bandwidth)) +
          fmt::format(R"(<text class="faint" x="{0:.1f}" y="{1:.1f}" )"
                      R"svg(transform="rotate({2:.1f} {0:.1f} {1:.1f}) translate({5:.0f} -5)">)svg"
-                     R"({3}: {4:g} B/cycle</text>)",
-                     x1, y1, angle, EscapeHtml(names), bandwidth, shift);
+                     R"({3}: {4} B/cycle</text>)",
+                     x1, y1, angle, EscapeHtml(names), WithoutExponent(bandwidth), shift);
 }
 
 std::string_view ClassOf(Limit limit) {

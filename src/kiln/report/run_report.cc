@@ -174,13 +174,15 @@ std::string MemoryText(const RunReport& report) {
           : fmt::format(", {} more for a row miss", Counted(memory.row_miss_cycles, "cycle"));
   const double bus = report.traffic.has_value() ? report.traffic->bus_bytes_per_cycle : 0;
   const std::string streams =
-      bus > 0 ? fmt::format("; all streams share a bus of {:g} B a cycle in each direction", bus)
+      bus > 0 ? fmt::format("; all streams share a bus of {} B a cycle in each direction",
+                            WithoutExponent(bus))
               : std::string();
   return fmt::format(
-      "{}: {:.4g} B a cycle for all ports together and {}{} at {:.5g} MHz{}; {} "
+      "{}: {} B a cycle for all ports together and {}{} at {:.5g} MHz{}; {} "
       "the run's bytes in {} cycles",
-      memory.text, memory.bytes_per_cycle, Counted(memory.latency_cycles, "cycle"), miss,
-      memory.mhz, streams, bus > 0 ? "they move" : "it moves", Thousands(MemoryCycles(report)));
+      memory.text, WithoutExponent(memory.bytes_per_cycle), Counted(memory.latency_cycles, "cycle"),
+      miss, memory.mhz, streams, bus > 0 ? "they move" : "it moves",
+      Thousands(MemoryCycles(report)));
 }
 
 std::string WrittenText(const RunReport& report) {
@@ -315,9 +317,9 @@ void AddSetting(const RunReport& report, Lines& lines) {
                         Metric(static_cast<double>(report.model.macs), "multiply-accumulates"),
                         report.model.input, report.model.output));
   if (report.machine.has_value()) {
-    lines.Add("accelerator",
-              fmt::format("{} ({}): {:g} multiply-accumulates a cycle", report.machine->name,
-                          report.machine->family, report.machine->peak_macs_per_cycle));
+    lines.Add("accelerator", fmt::format("{} ({}): {} multiply-accumulates a cycle",
+                                         report.machine->name, report.machine->family,
+                                         WithoutExponent(report.machine->peak_macs_per_cycle)));
   }
   if (report.memory.has_value()) lines.Add("outer memory", MemoryText(report));
   if (!report.data.source.empty()) {

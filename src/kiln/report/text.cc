@@ -103,6 +103,15 @@ std::string ThreeDigits(double value) {
   return fmt::format("{:.{}f}", value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
 }
 
+std::string WithoutExponent(double value) {
+  constexpr double kMost = 1e15;  // beyond it, a double does not have all digits
+  const double size = std::abs(value);
+  if (!(size < kMost)) return fmt::format("{:.4g}", value);
+  if (size >= 1000 || value == std::floor(value))
+    return Thousands(static_cast<int64_t>(std::llround(value)));
+  return size < 0.001 ? ThreeDigits(value) : fmt::format("{:.4g}", value);
+}
+
 std::string Metric(double value, std::string_view unit) {
   constexpr std::pair<double, std::string_view> kSteps[] = {
       {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};

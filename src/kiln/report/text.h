@@ -17,6 +17,8 @@ std::string Counted(int64_t count, std::string_view noun);
 std::string Percent(double fraction, int digits = 1);
 // 223.08 -> "223", 22.31 -> "22.3", 2.231 -> "2.23", 0.002231 -> "0.00223"
 std::string ThreeDigits(double value);
+// Returns a number with all its digits, or rounded to four: 1998720 -> "1,998,720", 1.5 -> "1.5"
+std::string WithoutExponent(double value);
 std::string Metric(double value, std::string_view unit = "");  // 10234567, "MACs" -> "10.2 M MACs"
 std::string Bytes(int64_t bytes);                              // 70000 -> "68.4 KiB"
 
