@@ -104,6 +104,7 @@ TEST(DerivedByView, HasTheElementsOfTheView) {
   const DerivedValue derived = DerivedByView(value, from, Transposed(RowMajorView(shape), turned));
   EXPECT_EQ(derived.value, value);
   EXPECT_EQ(derived.from, from);
+  EXPECT_EQ(derived.text, "e / 2 + e % 2 * 3");
   EXPECT_EQ(derived.derive(Tensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6})),
             Tensor::Of<float>({3, 1, 2}, {1, 4, 2, 5, 3, 6}));
 }

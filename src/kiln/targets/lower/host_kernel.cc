@@ -11,6 +11,7 @@
 
 #include "kiln/ir/work.h"
 #include "kiln/targets/interface/kernel_info.h"
+#include "kiln/targets/lower/index_text.h"
 
 namespace kiln {
 namespace {
@@ -69,12 +70,13 @@ HostKernel MakeHostKernel(const Graph& graph, std::span<const HostNodes> groups)
   return kernel;
 }
 
-DerivedValue DerivedByView(const Value* value, const Value* from, StridedView view) {
-  return {.value = value,
-          .from = from,
-          .derive = [value, view = std::move(view)](const Tensor& tensor) {
-            return Gather(tensor, view).Reshaped(value->shape());
-          }};
+DerivedValue DerivedByView(const Value* value, const Value* from, const StridedView& view) {
+  return {
+      .value = value,
+      .from = from,
+      .derive = [value, view](
+                    const Tensor& tensor) { return Gather(tensor, view).Reshaped(value->shape()); },
+      .text = PositionText("e", view)};
 }
 
 }  // namespace kiln

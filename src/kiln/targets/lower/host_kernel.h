@@ -32,7 +32,7 @@ struct HostKernel {
 HostKernel MakeHostKernel(const Graph& graph, std::span<const HostNodes> groups);
 
 // Returns a value that has the elements of `from` that the view locates, in row-major order.
-DerivedValue DerivedByView(const Value* value, const Value* from, StridedView view);
+DerivedValue DerivedByView(const Value* value, const Value* from, const StridedView& view);
 
 }  // namespace kiln
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct DerivedValue {
   const Value* value = nullptr;
   const Value* from = nullptr;
   std::function<Tensor(const Tensor&)> derive;
+  std::string text = {};  // the element of `from` that is element e of `value`, in row-major order
 };
 
 // Where an accelerator kernel is in the run of an image.

@@ -8,6 +8,7 @@
 #include "kiln/ir/text.h"
 #include "kiln/targets/cgra/graph/evaluate.h"
 #include "kiln/targets/run/tensor_machine.h"
+#include "tests/targets/cgra/compile/index_text_value.h"
 
 namespace kiln::cgra {
 namespace {
@@ -64,7 +65,9 @@ std::unique_ptr<NetworkProgram> CompileText(const std::string& text, const Confi
   auto program = CompileNetwork(*graph, config, {});
   EXPECT_TRUE(program.ok()) << program.status();
   if (!program.ok()) return nullptr;
-  return std::unique_ptr<NetworkProgram>(dynamic_cast<NetworkProgram*>(program->release()));
+  std::unique_ptr<NetworkProgram> own(dynamic_cast<NetworkProgram*>(program->release()));
+  CheckIndexTexts(*own);
+  return own;
 }
 
 StatusOr<RunResult> RunByGraph(const NetworkProgram& program, const Batch& batch) {

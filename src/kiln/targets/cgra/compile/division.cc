@@ -10,7 +10,7 @@
 
 #include "kiln/support/integer.h"
 #include "kiln/targets/cgra/compile/cost_of_launch.h"
-#include "kiln/targets/cgra/compile/elements.h"
+#include "kiln/targets/cgra/compile/element_index.h"
 #include "kiln/targets/cgra/compile/graph_builder.h"
 #include "kiln/targets/cgra/compile/mapped_graph.h"
 #include "kiln/targets/lower/refusal.h"
@@ -71,9 +71,9 @@ std::vector<ComputationGraph> GraphsOf(const Division& division, int steps) {
 StatusOr<Plan> PlanOf(const Division& division, std::vector<ComputationGraph> graphs,
                       const Config& config, int remainder) {
   Plan plan;
-  const Shape elements{division.elements};
-  const ElementIndex at = BroadcastIndex(elements, elements, config.lanes);
-  const ElementIndex one = [](int64_t, int64_t, int64_t) { return int64_t{0}; };
+  const ElementIndex at = ElementsInOrder(division.elements, config.lanes);
+  const ElementIndex one = {{.position = {"0"}},
+                            [](int64_t, int64_t, int64_t) { return int64_t{0}; }};
   for (size_t g = 0; g < graphs.size(); ++g) {
     const bool first = g == 0, last = g + 1 == graphs.size();
     Launch launch;

@@ -100,20 +100,19 @@ bool IsElementwise(const Node& node) {
 
 ElementIndex BroadcastIndex(const Shape& shape, const Shape& to, int64_t lanes) {
   const int64_t elements = to.NumElements();
-  if (shape.NumElements() == elements) {
-    return [lanes, elements](int64_t, int64_t thread, int64_t lane) {
-      const int64_t e = thread * lanes + lane;
-      return e < elements ? e : -1;
-    };
-  }
+  const ElementIndex in_order = ElementsInOrder(elements, lanes);
+  if (shape.NumElements() == elements) return in_order;
   // Positions in the smaller tensor, in the order of the result's elements.
   Tensor numbers(ElementType::kInt64, shape);
   for (int64_t i = 0; i < numbers.size(); ++i) numbers.data<int64_t>()[static_cast<size_t>(i)] = i;
-  const Tensor spread = Gather(numbers, Broadcast(RowMajorView(shape.dims()), to.dims()));
-  return [lanes, elements, spread](int64_t, int64_t thread, int64_t lane) {
-    const int64_t e = thread * lanes + lane;
-    return e < elements ? spread.data<int64_t>()[static_cast<size_t>(e)] : -1;
-  };
+  const StridedView view = Broadcast(RowMajorView(shape.dims()), to.dims());
+  const Tensor spread = Gather(numbers, view);
+  IndexText text = in_order.text();
+  text.position = {PositionText("e", view)};
+  return {std::move(text), [lanes, elements, spread](int64_t, int64_t thread, int64_t lane) {
+            const int64_t e = thread * lanes + lane;
+            return e < elements ? spread.data<int64_t>()[static_cast<size_t>(e)] : -1;
+          }};
 }
 
 StatusOr<int> AppendConversion(const ValueCodes& from, const ValueCodes& to, int value,
@@ -149,6 +148,7 @@ StatusOr<ElementChain::Operand> ElementChain::OperandOf(const Value& value) {
 int ElementChain::ConstantsOf(const Value& value, const std::vector<double>& numbers,
                               double factor) {
   Buffer buffer;
+  buffer.name = fmt::format("{}, in units of the sum of '{}'", NameForUser(value), node_name_);
   buffer.size = std::ssize(numbers);
   for (const double number : numbers)
     buffer.constants.push_back(static_cast<int32_t>(std::llround(number * factor)));

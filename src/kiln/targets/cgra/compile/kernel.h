@@ -8,12 +8,13 @@
 #define KILN_TARGETS_CGRA_COMPILE_KERNEL_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "kiln/ir/graph.h"
+#include "kiln/targets/cgra/compile/element_index.h"
 #include "kiln/targets/cgra/compile/mapped_graph.h"
 #include "kiln/targets/lower/channel_line.h"
 
@@ -24,13 +25,11 @@ namespace kiln::cgra {
 struct Buffer {
   const Value* value = nullptr;
   std::vector<int32_t> constants = {};
+  std::string name = {};  // of constants, for readers: "codes of `w`"
   bool is_result = false;
   int32_t fill = 0;  // the elements of a result or of sums before the first launch
   int64_t size = 0;
 };
-
-// Returns which element of a buffer a lane of a thread of a run has; -1: none.
-using ElementIndex = std::function<int64_t(int64_t run, int64_t thread, int64_t lane)>;
 
 // An input of the launch's graph.
 struct Feed {

@@ -7,12 +7,14 @@
 
 #include "absl/strings/str_replace.h"
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/cgra/compile/cost_of_launch.h"
 #include "kiln/targets/cgra/compile/lowering.h"
 #include "kiln/targets/interface/kernel_info.h"
 #include "kiln/targets/lower/channel_line.h"
 #include "kiln/targets/lower/host_kernel.h"
+#include "kiln/targets/lower/strided_view.h"
 #include "kiln/targets/lower/view_steps.h"
 
 namespace kiln::cgra {
@@ -27,6 +29,11 @@ StatusOr<ElementChain> ChainOf(std::span<const Node* const> nodes, int64_t lanes
   ElementChain chain(KernelName(nodes), nodes.back()->result()->shape(), lanes);
   for (const Node* node : nodes) KILN_RETURN_IF_ERROR(chain.Append(*node));
   return chain;
+}
+
+// Returns the index of copies that leave elements where they are.
+CopyIndex SameElement() {
+  return {"e", [](int64_t e) { return e; }};
 }
 
 // Returns whether a node divides by an activation.
@@ -227,8 +234,7 @@ Status Lowering::EmitElements(const Group& group) {
 }
 
 Status Lowering::AddCopy(const Value& operand, const Value& result, int64_t count,
-                         const std::function<int64_t(int64_t)>& from,
-                         const std::function<int64_t(int64_t)>& to, MachineKernel* kernel) {
+                         const CopyIndex& from, const CopyIndex& to, MachineKernel* kernel) {
   KILN_ASSIGN_OR_RETURN(const ValueCodes before, CodesOf(operand));
   KILN_ASSIGN_OR_RETURN(const ValueCodes after, CodesOf(result));
   GraphBuilder graph("copy");
@@ -242,11 +248,13 @@ Status Lowering::AddCopy(const Value& operand, const Value& result, int64_t coun
   Launch launch;
   KILN_ASSIGN_OR_RETURN(launch.mapped, MapGraph(graph.Finish(), config_));
   const int64_t lanes = config_.lanes;
-  const auto at = [count, lanes](const std::function<int64_t(int64_t)>& index) -> ElementIndex {
-    return [count, lanes, index](int64_t, int64_t thread, int64_t lane) {
-      const int64_t i = thread * lanes + lane;
-      return i < count ? index(i) : -1;
-    };
+  const auto at = [in_order = ElementsInOrder(count, lanes)](const CopyIndex& index) {
+    IndexText text = in_order.text();
+    text.position = {index.text};
+    return ElementIndex(text, [in_order, index](int64_t run, int64_t thread, int64_t lane) {
+      const int64_t i = in_order(run, thread, lane);
+      return i < 0 ? i : index.of(i);
+    });
   };
   launch.threads = (count + lanes - 1) / lanes;
   launch.feeds = {{AddValue(operand, kernel), at(from), before.zero, false}};
@@ -273,8 +281,9 @@ Status Lowering::EmitConcat(const Group& group) {
     const int64_t part = operand->shape()[*axis] * inner;
     if (part == 0) continue;
     KILN_RETURN_IF_ERROR(AddCopy(
-        *operand, *group.result, operand->shape().NumElements(), [](int64_t i) { return i; },
-        [part, whole, begin = first](int64_t i) { return i / part * whole + begin + i % part; },
+        *operand, *group.result, operand->shape().NumElements(), SameElement(),
+        {PositionText("e", {first, {operand->shape().NumElements() / part, part}, {whole, 1}}),
+         [part, whole, begin = first](int64_t i) { return i / part * whole + begin + i % part; }},
         &kernel));
     least += LeastCycles(kernel.launches.back(), config_);
     first += part;
@@ -310,6 +319,9 @@ Status Lowering::EmitPad(const Group& group) {
   kernel.buffers.push_back({.is_result = true,
                             .fill = NearestCode(number, codes),
                             .size = group.result->shape().NumElements()});
+  StridedView inside = RowMajorView(out);
+  inside.shape = in;
+  for (size_t a = 0; a < rank; ++a) inside.offset += (*pads)[a] * inside.strides[a];
   const auto to = [in, out, begin = *pads, rank](int64_t i) {
     int64_t position = 0, scale = 1;
     for (size_t a = rank; a-- > 0;) {
@@ -319,8 +331,8 @@ Status Lowering::EmitPad(const Group& group) {
     }
     return position;
   };
-  KILN_RETURN_IF_ERROR(AddCopy(
-      from, *group.result, from.shape().NumElements(), [](int64_t i) { return i; }, to, &kernel));
+  KILN_RETURN_IF_ERROR(AddCopy(from, *group.result, from.shape().NumElements(), SameElement(),
+                               {PositionText("e", inside), to}, &kernel));
   const double least = LeastCycles(kernel.launches.back(), config_);
   AddKernel(group, std::move(kernel), "move", OperatorsOf(group.nodes), "", least);
   return OkStatus();
@@ -349,8 +361,17 @@ Status Lowering::EmitGather(const Group& group) {
     return (i / (inner * count) * length + (index < 0 ? index + length : index)) * inner +
            i % inner;
   };
-  KILN_RETURN_IF_ERROR(AddCopy(
-      from, *group.result, kernel.buffers[0].size, index_of, [](int64_t i) { return i; }, &kernel));
+  std::vector<int64_t> list = *indices;
+  for (int64_t& index : list) index += index < 0 ? length : 0;
+  const int64_t outer = kernel.buffers[0].size / (inner * count);
+  const std::string text = SumText(
+      SumText(ProductText(DigitText("e", inner * count, outer, outer), length * inner),
+              ProductText(fmt::format("pick({}; {})", DigitText("e", inner, count, outer * count),
+                                      fmt::join(list, ", ")),
+                          inner)),
+      DigitText("e", 1, inner, kernel.buffers[0].size));
+  KILN_RETURN_IF_ERROR(AddCopy(from, *group.result, kernel.buffers[0].size, {text, index_of},
+                               SameElement(), &kernel));
   const double least = LeastCycles(kernel.launches.back(), config_);
   AddKernel(group, std::move(kernel), "move", OperatorsOf(group.nodes), "", least);
   return OkStatus();

@@ -94,6 +94,14 @@ struct SoftmaxPlan {
   int64_t RowOf(int64_t element) const {
     return element / (length * inner) * inner + element % inner;
   }
+  // Return the same as text: the first element of row `row`, whose others are `inner` apart, and
+  // the row of element e.
+  std::string FirstElementText(std::string_view row) const {
+    return PositionText(row, {0, {rows / inner, inner}, {length * inner, 1}});
+  }
+  std::string RowText() const {
+    return PositionText("e", {0, {rows / inner, length, inner}, {inner, 0, 1}});
+  }
 };
 
 StatusOr<SoftmaxPlan> PlanSoftmax(const Node& node, const Value& result, const Config& config) {
@@ -143,6 +151,7 @@ Reduction GreatestOf(const SoftmaxPlan& plan, int input) {
   greatest.depth = plan.length;
   greatest.input = input;
   greatest.at = [plan](int64_t row, int64_t k) { return plan.Element(row, k); };
+  greatest.text.position = {SumText(plan.FirstElementText("output"), ProductText("k", plan.inner))};
   greatest.otherwise = plan.x.low;
   return greatest;
 }
@@ -162,14 +171,22 @@ StatusOr<Launch> ExponentialsOf(const SoftmaxPlan& plan, const std::string& name
   const int64_t lanes = config.lanes;
   launch.runs = CeilDivide(plan.rows, lanes);
   launch.threads = plan.length;
-  const ElementIndex at_element = [plan, lanes](int64_t run, int64_t thread, int64_t lane) {
-    const int64_t row = run * lanes + lane;
-    return row < plan.rows ? plan.Element(row, thread) : -1;
-  };
-  const ElementIndex at_row = [plan, lanes](int64_t run, int64_t, int64_t lane) {
-    const int64_t row = run * lanes + lane;
-    return row < plan.rows ? row : -1;
-  };
+  IndexText row_text;
+  row_text.names = {{"row", SumText(ProductText("run", lanes), "lane")}};
+  if (plan.rows % lanes != 0) row_text.conditions = {fmt::format("row < {}", plan.rows)};
+  row_text.position = {"row"};
+  IndexText element_text = row_text;
+  element_text.position = {
+      SumText(plan.FirstElementText("row"), ProductText("thread", plan.inner))};
+  const ElementIndex at_element = {element_text,
+                                   [plan, lanes](int64_t run, int64_t thread, int64_t lane) {
+                                     const int64_t row = run * lanes + lane;
+                                     return row < plan.rows ? plan.Element(row, thread) : -1;
+                                   }};
+  const ElementIndex at_row = {row_text, [plan, lanes](int64_t run, int64_t, int64_t lane) {
+                                 const int64_t row = run * lanes + lane;
+                                 return row < plan.rows ? row : -1;
+                               }};
   launch.feeds = {{input, at_element, 0}, {most, at_row, 0}};
   // Every thread sends its sum so far; the last thread's sum remains.
   launch.drains = {{exponentials, at_element}, {sums, at_row}};
@@ -194,12 +211,15 @@ StatusOr<Launch> SharesOf(const SoftmaxPlan& plan, const Value& result_value,
   const Shape& shape = result_value.shape();
   const ElementIndex at = BroadcastIndex(shape, shape, config.lanes);
   launch.threads = CeilDivide(plan.elements, int64_t{config.lanes});
+  IndexText row = at.text();
+  row.position = {plan.RowText()};
   launch.feeds = {{exponentials, at, 0},
                   {reciprocals,
-                   [at, plan](int64_t run, int64_t thread, int64_t lane) {
-                     const int64_t e = at(run, thread, lane);
-                     return e < 0 ? e : plan.RowOf(e);
-                   },
+                   {row,
+                    [at, plan](int64_t run, int64_t thread, int64_t lane) {
+                      const int64_t e = at(run, thread, lane);
+                      return e < 0 ? e : plan.RowOf(e);
+                    }},
                    0}};
   launch.drains = {{result, at}};
   return launch;
@@ -330,7 +350,7 @@ Status Lowering::EmitSoftmax(const Group& group) {
                         ExponentialsOf(plan, name, config_, in, most, exponentials, sums));
   least += AppendLaunch(std::move(launch), config_, &kernel);
   Division division;
-  division.dividend = add_buffer({.constants = {plan.dividend}, .size = 1});
+  division.dividend = add_buffer({.constants = {plan.dividend}, .name = "the dividend", .size = 1});
   division.divisor = sums;
   division.quotient = reciprocals;
   division.one_dividend = true;

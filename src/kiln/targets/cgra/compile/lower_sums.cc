@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "kiln/ir/describe.h"
 #include "kiln/ir/indexing.h"
 #include "kiln/ir/window.h"
 #include "kiln/support/integer.h"
@@ -14,6 +15,7 @@
 #include "kiln/targets/cgra/compile/lowering.h"
 #include "kiln/targets/cgra/graph/counted.h"
 #include "kiln/targets/interface/kernel_info.h"
+#include "kiln/targets/lower/strided_view.h"
 #include "kiln/targets/lower/view_steps.h"
 #include "kiln/targets/run/host_graph.h"
 
@@ -60,6 +62,53 @@ int64_t ElementOf(bool channels_last, int64_t pixels, int64_t channels, int64_t 
                   int64_t channel) {
   return channels_last ? pixel * channels + channel : channel * pixels + pixel;
 }
+
+// Returns the channel of element `e` as text.
+std::string ChannelText(std::string_view e, bool channels_last, int64_t pixels, int64_t channels) {
+  return channels_last ? DigitText(e, 1, channels, pixels * channels)
+                       : DigitText(e, pixels, channels, channels);
+}
+
+// Returns what PixelOf and ElementOf say, as text: the positions along the axes of an image. `pixel`
+// and `tap` are names, or expressions of names with / and %.
+IndexText WindowText(const std::vector<WindowAxis>& axes, bool channels_last, std::string pixel,
+                     std::string tap, std::string channel) {
+  IndexText text;
+  const Windows sizes = SizesOf(axes);
+  // A digit of an expression needs a name for it.
+  const auto name = [&](std::string* expression, const char* as) {
+    if (axes.size() == 1 || expression->find(' ') == std::string::npos) return;
+    text.names.emplace_back(as, *expression);
+    *expression = as;
+  };
+  name(&pixel, "pixel");
+  name(&tap, "tap");
+  std::vector<std::string> positions;
+  int64_t pixels = sizes.out_pixels, taps = sizes.taps;
+  for (const WindowAxis& axis : axes) {
+    pixels /= axis.output;
+    taps /= axis.kernel;
+    const std::string of_pixel = pixel == "0" ? pixel
+                                              : DigitText(pixel, pixels, axis.output,
+                                                          sizes.out_pixels / pixels),
+                      of_tap =
+                          tap == "0" ? tap : DigitText(tap, taps, axis.kernel, sizes.taps / taps);
+    positions.push_back(
+        SumText(SumText(ProductText(of_pixel, axis.stride), ProductText(of_tap, axis.dilation)),
+                -axis.pad_begin));
+  }
+  text.position = {"0"};
+  if (!channels_last) text.position.push_back(channel);
+  text.position.insert(text.position.end(), positions.begin(), positions.end());
+  if (channels_last) text.position.push_back(channel);
+  return text;
+}
+
+// The matrix of each group of a product: its number, and where it begins as text.
+struct Batches {
+  Tensor numbers;
+  std::string text;
+};
 
 // Adds a group's constants to the offsets of channels.
 Status AddBias(const std::vector<const Value*>& biases, std::vector<double>* offsets) {
@@ -185,6 +234,7 @@ Status Lowering::EmitConvolution(const Group& group) {
   how.channel = [last, out_channels, pixels = sizes.out_pixels](int64_t e) {
     return last ? e % out_channels : e / pixels;
   };
+  how.channel_text = ChannelText("e", last, sizes.out_pixels, out_channels);
   MachineKernel kernel;
   p.a = AddValue(*node.operand(0), &kernel);
   p.a_zero = x.zero;
@@ -194,13 +244,27 @@ Status Lowering::EmitConvolution(const Group& group) {
     if (pixel < 0) return pixel;
     return ElementOf(last, sizes.in_pixels, channels, pixel, group_index * in_group + k % in_group);
   };
+  const std::string tap = DigitText("k", in_group, taps, taps);
+  p.a_text = WindowText(g.axes, last, "m", tap == "0" ? tap : "tap",
+                        SumText(g.groups > 1 ? ProductText("g", in_group) : "0",
+                                DigitText("k", 1, in_group, p.depth)));
+  if (tap != "0") p.a_text.names.emplace(p.a_text.names.begin(), "tap", tap);
   p.b = static_cast<int>(kernel.buffers.size());
   const int64_t depth = p.depth;
   p.b_at = [out_group, in_group, taps, depth](int64_t group_index, int64_t k, int64_t n) {
     return (group_index * out_group + n) * depth + k % in_group * taps + k / in_group;
   };
-  kernel.buffers.push_back(
-      {.constants = std::move(weights.codes), .size = g.out_channels * p.depth});
+  const std::string channel = SumText(g.groups > 1 ? ProductText("g", out_group) : "0", "n");
+  p.b_text.names = {{"channel", channel}};
+  p.b_text.position = {
+      SumText(ProductText("channel", depth),
+              SumText(ProductText(DigitText("k", 1, in_group, depth), taps), tap))};
+  kernel.buffers.push_back({.constants = std::move(weights.codes),
+                            .name = "codes of " + NameForUser(*node.operand(1)),
+                            .size = g.out_channels * p.depth});
+  p.sum_text.names = {{"channel", channel}};
+  p.sum_text.position = {last ? SumText(ProductText("m", out_channels), "channel")
+                              : SumText(ProductText("channel", sizes.out_pixels), "m")};
   p.sum_at = [last, sizes, out_channels, out_group](int64_t group_index, int64_t m, int64_t n) {
     return ElementOf(last, sizes.out_pixels, out_channels, m, group_index * out_group + n);
   };
@@ -252,10 +316,12 @@ Status Lowering::EmitProduct(const Group& group) {
       how.greatest.push_back(std::max<int64_t>(1, magnitude * Largest(x)));
     }
     how.channel = [columns = p.columns](int64_t e) { return e % columns; };
+    how.channel_text = DigitText("e", 1, p.columns, shape.NumElements());
     KILN_RETURN_IF_ERROR(AddBias(group.bias, &how.offsets));
     p.b = static_cast<int>(kernel.buffers.size());
-    kernel.buffers.push_back(
-        {.constants = std::move(weights.codes), .size = b.shape().NumElements()});
+    kernel.buffers.push_back({.constants = std::move(weights.codes),
+                              .name = "codes of " + NameForUser(b),
+                              .size = b.shape().NumElements()});
   } else {
     KILN_ASSIGN_OR_RETURN(const ValueCodes y, CodesOf(b));
     p.a_centre = x.zero;
@@ -266,6 +332,7 @@ Status Lowering::EmitProduct(const Group& group) {
     how.offsets.assign(columns, 0.0);
     how.greatest.assign(columns, std::max<int64_t>(1, reach_a * reach_b * p.depth));
     how.channel = [columns = static_cast<int64_t>(columns)](int64_t e) { return e % columns; };
+    how.channel_text = DigitText("e", 1, static_cast<int64_t>(columns), shape.NumElements());
     KILN_RETURN_IF_ERROR(AddBias(group.bias, &how.offsets));
     p.b = AddValue(b, &kernel);
   }
@@ -278,19 +345,28 @@ Status Lowering::EmitProduct(const Group& group) {
     for (const int64_t dim : dims) count *= dim;
     Tensor numbers(ElementType::kInt64, Shape(dims));
     for (int64_t i = 0; i < count; ++i) numbers.data<int64_t>()[static_cast<size_t>(i)] = i;
-    return Gather(numbers, Broadcast(RowMajorView(dims), batch));
+    const StridedView view = Broadcast(RowMajorView(dims), batch);
+    StridedView matrices = view;
+    for (int64_t& stride : matrices.strides) stride *= value.shape().NumElements() / count;
+    return Batches{Gather(numbers, view), p.groups > 1 ? PositionText("g", matrices) : "0"};
   };
+  const Batches batch_a = batch_of(a), batch_b = batch_of(b);
   const int64_t rows = p.rows, depth = p.depth, columns = p.columns;
-  p.a_at = [batch = batch_of(a), rows, depth](int64_t g, int64_t m, int64_t k) {
+  p.a_at = [batch = batch_a.numbers, rows, depth](int64_t g, int64_t m, int64_t k) {
     return (batch.data<int64_t>()[static_cast<size_t>(g)] * rows + m) * depth + k;
   };
-  p.b_at = [batch = batch_of(b), depth, columns, transposed](int64_t g, int64_t k, int64_t n) {
+  p.a_text.position = {SumText(batch_a.text, SumText(ProductText("m", depth), "k"))};
+  p.b_at = [batch = batch_b.numbers, depth, columns, transposed](int64_t g, int64_t k, int64_t n) {
     const int64_t first = batch.data<int64_t>()[static_cast<size_t>(g)] * depth * columns;
     return first + (transposed ? n * depth + k : k * columns + n);
   };
+  p.b_text.position = {SumText(batch_b.text, transposed ? SumText(ProductText("n", depth), "k")
+                                                        : SumText(ProductText("k", columns), "n"))};
   p.sum_at = [rows, columns](int64_t g, int64_t m, int64_t n) {
     return (g * rows + m) * columns + n;
   };
+  p.sum_text.position = {SumText(p.groups > 1 ? ProductText("g", rows * columns) : "0",
+                                 SumText(ProductText("m", columns), "n"))};
   std::string text = fmt::format("{}x{} * {}x{}", p.rows, p.depth, p.depth, p.columns);
   if (p.groups > 1) text += fmt::format(" in {} batches", p.groups);
   for (size_t n = 1; n < group.nodes.size(); ++n)
@@ -316,9 +392,14 @@ Status Lowering::EmitPool(const Group& group) {
     const int64_t pixel = PixelOf(axes, last ? output / channels : output % pixels, k);
     return pixel < 0 ? pixel : ElementOf(last, sizes.in_pixels, channels, pixel, channel);
   };
+  p.text = WindowText(g.axes, last,
+                      last ? DigitText("output", channels, pixels, pixels)
+                           : DigitText("output", 1, pixels, p.outputs),
+                      "k", ChannelText("output", last, pixels, channels));
   MachineKernel kernel;
   p.input = AddValue(*node.operand(0), &kernel);
   Requantisation how;
+  how.channel_text = "0";
   if (p.maximum) {
     how.factors = {x.scale};
     how.offsets = {-x.scale * x.zero};
@@ -349,6 +430,8 @@ Status Lowering::EmitPool(const Group& group) {
       how.greatest.push_back(sizes.taps * Largest(x));
     }
     how.channel = [last, channels, pixels](int64_t e) { return last ? e / channels : e % pixels; };
+    how.channel_text = last ? DigitText("e", channels, pixels, pixels)
+                            : DigitText("e", 1, pixels, pixels * channels);
   }
   return FinishReduction(group, p, std::move(how), std::move(kernel), OperatorsOf(group.nodes));
 }
@@ -383,13 +466,22 @@ Status Lowering::EmitReduction(const Group& group) {
   }
   Tensor numbers(ElementType::kInt64, shape);
   for (int64_t i = 0; i < numbers.size(); ++i) numbers.data<int64_t>()[static_cast<size_t>(i)] = i;
-  const Tensor ordered = Gather(numbers, Transposed(RowMajorView(shape.dims()), perm));
+  const StridedView view = Transposed(RowMajorView(shape.dims()), perm);
+  const Tensor ordered = Gather(numbers, view);
   p.maximum = node.op() == kiln::Op::kReduceMax;
   p.minimum = node.op() == kiln::Op::kReduceMin;
   p.otherwise = p.maximum ? x.low : p.minimum ? x.high : x.zero;
   p.at = [ordered, depth = p.depth](int64_t output, int64_t k) {
     return ordered.data<int64_t>()[static_cast<size_t>(output * depth + k)];
   };
+  // The axes that stay, and those that are reduced.
+  StridedView stays, gone;
+  for (size_t i = 0; i < perm.size(); ++i) {
+    StridedView& part = reduced[static_cast<size_t>(perm[i])] ? gone : stays;
+    part.shape.push_back(view.shape[i]);
+    part.strides.push_back(view.strides[i]);
+  }
+  p.text.position = {SumText(PositionText("output", stays), PositionText("k", gone))};
   MachineKernel kernel;
   p.input = AddValue(input, &kernel);
   const bool extremum = p.maximum || p.minimum;
@@ -401,6 +493,7 @@ Status Lowering::EmitReduction(const Group& group) {
   how.offsets = {-factor * static_cast<double>(terms * x.zero)};
   how.greatest = {terms * Largest(x)};
   how.channel = [](int64_t) { return 0; };
+  how.channel_text = "0";
   return FinishReduction(group, p, std::move(how), std::move(kernel), OperatorsOf(group.nodes));
 }
 

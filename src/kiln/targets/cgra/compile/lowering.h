@@ -3,6 +3,7 @@
 #ifndef KILN_TARGETS_CGRA_COMPILE_LOWERING_H_
 #define KILN_TARGETS_CGRA_COMPILE_LOWERING_H_
 
+#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -21,6 +22,12 @@ struct Group : NodeGroup {
   std::vector<const Value*> bias;                         // constants that are added to sums
   double low = -std::numeric_limits<double>::infinity();  // bounds of a clamp that follows
   double high = std::numeric_limits<double>::infinity();
+};
+
+// The element of a tensor that a copy reads or writes as its number e: text and function.
+struct CopyIndex {
+  std::string text;
+  std::function<int64_t(int64_t e)> of;
 };
 
 class Lowering {
@@ -58,10 +65,9 @@ class Lowering {
                          MachineKernel kernel, std::string operation);
   Status FinishSums(const Group& group, Requantisation how, Launch launch, MachineKernel kernel,
                     const std::string& schedule, std::string operation, double least_cycles);
-  // Adds a launch that copies elements of an operand to a result, from code to code.
-  Status AddCopy(const Value& operand, const Value& result, int64_t count,
-                 const std::function<int64_t(int64_t)>& from,
-                 const std::function<int64_t(int64_t)>& to, MachineKernel* kernel);
+  // Adds a launch that copies `count` elements of an operand to a result, from code to code.
+  Status AddCopy(const Value& operand, const Value& result, int64_t count, const CopyIndex& from,
+                 const CopyIndex& to, MachineKernel* kernel);
   static std::string MappingsText(const MachineKernel& kernel);
   void AddKernel(const Group& group, MachineKernel kernel, std::string_view unit,
                  std::string operation, std::string schedule, double least_cycles);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "fmt/format.h"
 #include "kiln/numerics/elementary.h"
@@ -43,6 +44,12 @@ class Parts {
   Part At(int64_t run) const {
     return {run / (shared_ * laned_), run / laned_ % shared_ * vectors_, run % laned_ * width_};
   }
+  // Return the first of each as text.
+  std::string GroupText() const { return DigitText("run", shared_ * laned_, groups_, groups_); }
+  std::string SharedText() const {
+    return ProductText(DigitText("run", laned_, shared_, groups_ * shared_), vectors_);
+  }
+  std::string LanedText() const { return ProductText(DigitText("run", 1, laned_, runs()), width_); }
 
  private:
   int64_t vectors_, width_, shared_, laned_, groups_;
@@ -113,6 +120,45 @@ ComputationGraph GraphOfReduction(const Reduction& p, const Tiling& t, std::stri
   return graph.Finish();
 }
 
+namespace {
+
+// Appends a name to a text, with the condition that it is less than `end`, unless its expression
+// always is: it is at most `last`.
+void AddName(const std::string& name, const std::string& expression, int64_t last, int64_t end,
+             IndexText* text) {
+  text->names.emplace_back(name, expression);
+  if (last >= end) text->conditions.push_back(fmt::format("{} < {}", name, end));
+}
+
+// Returns the names of the rows and columns that a run has in a vector that all lanes share, in a
+// block of lanes, or in both.
+IndexText NamesOfPlace(const SumOfProducts& p, const Tiling& t, const Parts& parts, int64_t lanes,
+                       std::optional<int64_t> vector, std::optional<int64_t> block) {
+  const Extent extent = ExtentOf(p, t);
+  IndexText text;
+  if (p.groups > 1) text.names.emplace_back("g", parts.GroupText());
+  if (vector.has_value()) {
+    const int64_t last = CeilDivide(extent.shared, t.vectors) * t.vectors - t.vectors + *vector;
+    AddName(t.lanes_on_rows ? "n" : "m", SumText(parts.SharedText(), *vector), last, extent.shared,
+            &text);
+  }
+  if (block.has_value()) {
+    const int64_t width = t.blocks * lanes;
+    const int64_t last = CeilDivide(extent.laned, width) * width - width + (*block + 1) * lanes - 1;
+    AddName(t.lanes_on_rows ? "m" : "n",
+            SumText(SumText(parts.LanedText(), *block * lanes), "lane"), last, extent.laned, &text);
+  }
+  return text;
+}
+
+// Adds the step of a sum that a thread has as its number `u`.
+void AddStep(int64_t depth, int unroll, int u, IndexText* text) {
+  const int64_t last = CeilDivide(depth, unroll) * unroll - unroll + u;
+  AddName("k", SumText(ProductText("thread", unroll), u), last, depth, text);
+}
+
+}  // namespace
+
 Launch LaunchOfProducts(const SumOfProducts& p, const Tiling& t, int64_t lanes, int sums) {
   const Parts parts(p, t, lanes);
   Launch launch;
@@ -124,8 +170,11 @@ Launch LaunchOfProducts(const SumOfProducts& p, const Tiling& t, int64_t lanes, 
       const bool is_shared = i < t.vectors;
       const bool is_a = is_shared != t.lanes_on_rows;
       const int64_t block = is_shared ? 0 : i - t.vectors;
-      const ElementIndex at = [p, t, parts, lanes, u, i, is_shared, is_a, block](
-                                  int64_t run, int64_t thread, int64_t lane) -> int64_t {
+      IndexText text = NamesOfPlace(p, t, parts, lanes, is_shared ? std::optional(i) : std::nullopt,
+                                    is_shared ? std::nullopt : std::optional(block));
+      AddStep(p.depth, t.unroll, u, &text);
+      const auto at = [p, t, parts, lanes, u, i, is_shared, is_a, block](
+                          int64_t run, int64_t thread, int64_t lane) -> int64_t {
         const Part part = parts.At(run);
         const int64_t k = thread * t.unroll + u;
         const Extent extent = ExtentOf(p, t);
@@ -134,22 +183,23 @@ Launch LaunchOfProducts(const SumOfProducts& p, const Tiling& t, int64_t lanes, 
         return is_a ? p.a_at(part.group, place, k) : p.b_at(part.group, k, place);
       };
       launch.feeds.push_back({.buffer = is_a ? p.a : p.b,
-                              .at = at,
+                              .at = {Behind(text, is_a ? p.a_text : p.b_text), at},
                               .otherwise = is_a ? p.a_zero : p.b_zero,
                               .same_in_lanes = is_shared});
     }
   }
   for (int v = 0; v < t.vectors; ++v) {
     for (int b = 0; b < t.blocks; ++b) {
-      launch.drains.push_back(
-          {sums, [p, t, parts, lanes, v, b](int64_t run, int64_t, int64_t lane) -> int64_t {
-             const Part part = parts.At(run);
-             const Extent extent = ExtentOf(p, t);
-             const int64_t shared = part.shared + v, laned = part.laned + b * lanes + lane;
-             if (shared >= extent.shared || laned >= extent.laned) return -1;
-             return t.lanes_on_rows ? p.sum_at(part.group, laned, shared)
-                                    : p.sum_at(part.group, shared, laned);
-           }});
+      const auto at = [p, t, parts, lanes, v, b](int64_t run, int64_t, int64_t lane) -> int64_t {
+        const Part part = parts.At(run);
+        const Extent extent = ExtentOf(p, t);
+        const int64_t shared = part.shared + v, laned = part.laned + b * lanes + lane;
+        if (shared >= extent.shared || laned >= extent.laned) return -1;
+        return t.lanes_on_rows ? p.sum_at(part.group, laned, shared)
+                               : p.sum_at(part.group, shared, laned);
+      };
+      const IndexText text = NamesOfPlace(p, t, parts, lanes, v, b);
+      launch.drains.push_back({sums, {Behind(text, p.sum_text), at}});
     }
   }
   return launch;
@@ -161,24 +211,35 @@ Launch LaunchOfReduction(const Reduction& p, const Tiling& t, int64_t lanes, int
   launch.runs = CeilDivide(p.outputs, width);
   launch.threads = CeilDivide(p.depth, t.unroll);
   launch.first_sent = launch.threads - 1;
+  const auto names_of = [&](int b) {
+    const std::string first = ProductText(launch.runs == 1 ? "0" : "run", width);
+    IndexText text;
+    AddName("output", SumText(SumText(first, b * lanes), "lane"),
+            (launch.runs - 1) * width + (b + 1) * lanes - 1, p.outputs, &text);
+    return text;
+  };
   for (int u = 0; u < t.unroll; ++u) {
     for (int b = 0; b < t.blocks; ++b) {
+      IndexText text = names_of(b);
+      AddStep(p.depth, t.unroll, u, &text);
       launch.feeds.push_back(
           {p.input,
-           [p, t, lanes, width, u, b](int64_t run, int64_t thread, int64_t lane) -> int64_t {
-             const int64_t output = run * width + b * lanes + lane, k = thread * t.unroll + u;
-             if (output >= p.outputs || k >= p.depth) return -1;
-             return p.at(output, k);
-           },
+           {Behind(text, p.text),
+            [p, t, lanes, width, u, b](int64_t run, int64_t thread, int64_t lane) -> int64_t {
+              const int64_t output = run * width + b * lanes + lane, k = thread * t.unroll + u;
+              if (output >= p.outputs || k >= p.depth) return -1;
+              return p.at(output, k);
+            }},
            p.otherwise});
     }
   }
   for (int b = 0; b < t.blocks; ++b) {
-    launch.drains.push_back(
-        {sums, [p, lanes, width, b](int64_t run, int64_t, int64_t lane) -> int64_t {
-           const int64_t output = run * width + b * lanes + lane;
-           return output < p.outputs ? output : -1;
-         }});
+    launch.drains.push_back({sums,
+                             {Behind(names_of(b), {.position = {"output"}}),
+                              [p, lanes, width, b](int64_t run, int64_t, int64_t lane) -> int64_t {
+                                const int64_t output = run * width + b * lanes + lane;
+                                return output < p.outputs ? output : -1;
+                              }}});
   }
   return launch;
 }
@@ -288,10 +349,7 @@ StatusOr<RequantisedSums> Requantise(const Requantisation& how, const ValueCodes
   GraphBuilder graph(name);
   RequantisedSums made;
   made.launch.threads = CeilDivide(elements, lanes);
-  const ElementIndex at = [elements, lanes](int64_t, int64_t thread, int64_t lane) {
-    const int64_t e = thread * lanes + lane;
-    return e < elements ? e : -1;
-  };
+  const ElementIndex at = ElementsInOrder(elements, lanes);
   const auto feed = [&](int buffer, const ElementIndex& index) {
     made.launch.feeds.push_back({buffer, index, 0});
   };
@@ -305,13 +363,17 @@ StatusOr<RequantisedSums> Requantise(const Requantisation& how, const ValueCodes
       value = graph.AddLiteral(kOps[i], label, value, numbers[i][0]);
       continue;
     }
-    kernel->buffers.push_back({.constants = numbers[i], .size = std::ssize(numbers[i])});
+    kernel->buffers.push_back({.constants = numbers[i],
+                               .name = fmt::format("the {} of channels", kNames[i]),
+                               .size = std::ssize(numbers[i])});
     const int input = graph.Input(kNames[i]);
+    IndexText text = at.text();
+    text.position = {how.channel_text};
     feed(static_cast<int>(kernel->buffers.size()) - 1,
-         [at, channel = how.channel](int64_t run, int64_t thread, int64_t lane) {
-           const int64_t e = at(run, thread, lane);
-           return e < 0 ? e : channel(e);
-         });
+         {text, [at, channel = how.channel](int64_t run, int64_t thread, int64_t lane) {
+            const int64_t e = at(run, thread, lane);
+            return e < 0 ? e : channel(e);
+          }});
     value = graph.Add(kOps[i], label, value, input);
   }
   if (shift > 0) value = graph.AddLiteral(Op::kSra, fmt::format("{} shift", name), value, shift);

@@ -30,6 +30,8 @@ struct SumOfProducts {
   std::function<int64_t(int64_t g, int64_t m, int64_t k)> a_at;
   std::function<int64_t(int64_t g, int64_t k, int64_t n)> b_at;
   std::function<int64_t(int64_t g, int64_t m, int64_t n)> sum_at;  // element of the result
+  // The same as text, of the names g, m, k and n. There is no name g if there is one group.
+  IndexText a_text, b_text, sum_text;
   // What the machine subtracts from the elements of a and b, and what an element that is not there
   // is: the code of zero.
   int32_t a_centre = 0, b_centre = 0;
@@ -43,6 +45,7 @@ struct Reduction {
   int64_t outputs = 1, depth = 1;
   int input = 0;
   std::function<int64_t(int64_t output, int64_t k)> at;  // -1: none
+  IndexText text;                                        // the same, of the names `output` and k
   int32_t otherwise = 0;                                 // in its place
 };
 
@@ -52,6 +55,7 @@ struct Requantisation {
   std::vector<double> factors, offsets;
   std::vector<int64_t> greatest;  // of the sums' magnitudes
   std::function<int64_t(int64_t element)> channel;
+  std::string channel_text;  // the same, of the name e
   double low = 0, high = 0;  // real bounds
 };
 
