@@ -51,8 +51,8 @@ int kiln_run(kiln_device* device, const kiln_program* program, uint32_t polls);
  * KILN_TIMEOUT or KILN_CANNOT_STOP. */
 int kiln_stop(kiln_device* device, uint32_t polls);
 
-/* Return the error of the last program, 0 for none, and where it is in the program (the documents'
- * page on the registers says how). */
+/* Return the error of the last program, 0 for none, and where it is in the program (the comment of
+ * the register in kiln_registers.h says how). */
 uint32_t kiln_error(kiln_device* device);
 uint32_t kiln_error_place(kiln_device* device);
 

@@ -14,7 +14,7 @@
 
 typedef struct kiln_device {
   volatile unsigned char* registers; /* of the machine's AXI4-Lite port; bare metal and Linux */
-  volatile unsigned char* memory;    /* the machine's address 0, as the processor sees it */
+  volatile unsigned char* memory;    /* of the machine, from its address 0 on */
   uint64_t memory_bytes;
   int descriptors[3]; /* of the platform */
 } kiln_device;

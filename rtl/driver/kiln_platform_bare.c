@@ -2,7 +2,7 @@
  * addresses. Compile with the addresses of your system:
  *
  *   -DKILN_REGISTERS_ADDRESS=0x...  of the AXI4-Lite port, as the processor sees it
- *   -DKILN_MEMORY_ADDRESS=0x...     of the memory that the machine sees at its address 0
+ *   -DKILN_MEMORY_ADDRESS=0x...     of the machine's memory, as the processor sees it
  *
  * The memory must not be cached, or KILN_CLEAN(pointer, bytes) and KILN_INVALIDATE(pointer, bytes)
  * must be defined, which write back and drop the cache lines of a range. `where` is ignored. */

@@ -3,7 +3,7 @@
  *   /dev/uioN             a UIO device: its map 0 is the registers, its map 1 the memory
  *   REGISTERS,MEMORY      physical addresses in /dev/mem, for instance 0xa0000000,0x70000000
  *
- * and by default /dev/uio0. MEMORY is what the machine sees at its address 0. Reserve it from the
+ * and by default /dev/uio0. MEMORY is what the machine has at its address 0. Reserve it from the
  * kernel (a reserved-memory node with no-map), so that it is contiguous and not cached. */
 #define _POSIX_C_SOURCE 200809L
 #define _FILE_OFFSET_BITS 64

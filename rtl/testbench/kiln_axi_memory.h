@@ -21,7 +21,8 @@
 // is accepted; a write changes them in the cycle in which its response is offered. A master that
 // reads an address that it has written, without waiting for the response, gets the old bytes.
 //
-// Accesses at or beyond the size are answered by DECERR, and reads there return 0xee bytes;
+// The memory begins at the address KILN_MEMORY_BASE of the buses, by default 0; bytes() and Poison()
+// count from there. Accesses below it, and at or beyond the size, are answered by DECERR, and reads there return 0xee bytes;
 // accesses to a range given to Poison() are answered by SLVERR. The seeds determine the behaviour
 // completely.
 #ifndef KILN_TESTBENCH_AXI_MEMORY_H_
@@ -37,6 +38,10 @@
 #include <vector>
 
 #include "kiln_memory_timing.h"
+
+#ifndef KILN_MEMORY_BASE
+#define KILN_MEMORY_BASE 0
+#endif
 
 namespace kiln::testbench {
 
@@ -109,6 +114,7 @@ class AxiMemory {
 
   // Returns the AXI response code for an access.
   unsigned Response(uint64_t address, uint64_t size) const {
+    address -= kBase;  // below the base: beyond any size
     if (address >= bytes_.size() || size > bytes_.size() - address) {
       return 3;  // DECERR
     }
@@ -125,7 +131,7 @@ class AxiMemory {
     if (Response(address, size) == 3) {
       std::memset(data, 0xee, size);
     } else {
-      std::memcpy(data, bytes_.data() + address, size);
+      std::memcpy(data, bytes_.data() + (address - kBase), size);
     }
   }
   // Writes the bytes whose strobe is set: bit i of strobes_lo is byte i, bit i of strobes_hi byte
@@ -137,12 +143,14 @@ class AxiMemory {
     }
     for (uint64_t i = 0; i < size; ++i) {
       if (((i < 64 ? strobes_lo >> i : strobes_hi >> (i - 64)) & 1) != 0) {
-        bytes_[address + i] = data[i];
+        bytes_[address - kBase + i] = data[i];
       }
     }
   }
 
  private:
+  static constexpr uint64_t kBase = KILN_MEMORY_BASE;
+
   MemoryBus bus_;
   std::vector<uint8_t> bytes_;
   std::vector<std::pair<uint64_t, uint64_t>> poisoned_;

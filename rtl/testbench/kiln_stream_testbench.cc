@@ -62,16 +62,29 @@ struct Arguments {
   std::string times;
 };
 
+const char* const kHelp =
+    "simulate --sample FOLDER --beats N [options]\n"
+    "simulate --memory FILE --beats N [options]\n"
+    "  --sample FOLDER    sends the sample in it and compares what the machine sends back\n"
+    "  --memory FILE      sends the bytes of this file, whole beats of the stream in: %d bytes "
+    "each\n"
+    "  --beats N          of the stream out, %d bytes each: the simulation ends after so many\n"
+    "  --result FILE      the beats of the stream out, as bytes\n"
+    "  --times FILE       the cycle of each of these beats, 64 bits each\n"
+    "  --stalls P         each stream stalls with this probability\n"
+    "  --seed N           of the stalls, and of what registers hold at power-up; default 1\n"
+    "  --limit CYCLES     gives up then\n"
+    "  --wave FILE.fst    waveform (a simulation built with TRACE=1); by default of everything\n"
+    "  --wave-from CYCLE  and --wave-to CYCLE: only these cycles\n"
+    "Cycles count from the first beat in.\n"
+    "Example: simulate --memory example.bin --beats 4 --result out.bin\n";
+
 Arguments Parse(int count, char** values) {
   Arguments arguments;
   for (int i = 1; i < count; ++i) {
     const std::string name = values[i];
     if (name == "--help") {
-      std::puts(
-          "simulate --memory IN | --sample FOLDER --beats N [--result OUT] [--times FILE] "
-          "[--stalls P] [--seed N] "
-          "[--limit CYCLES] "
-          "[--wave FILE [--wave-from CYCLE] [--wave-to CYCLE], counted from the first beat]");
+      std::printf(kHelp, kiln_design::kInBytes, kiln_design::kOutBytes);
       std::exit(0);
     }
     if (i + 1 >= count) Fail(name + ": a value is missing; see --help");

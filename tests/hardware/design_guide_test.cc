@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -25,18 +26,22 @@ TEST(TensorHeader, NamesWhatIsInMemory) {
   guide.inputs = {TensorAt("in/x*/", 0x40), TensorAt("in.x.1", 0x80)};
   guide.outputs = {TensorAt("y", 0x1000), TensorAt("Y", 0x2000)};
   guide.constants = {{"PROGRAM_ADDRESS", 0xc000}, {"MEMORY_BYTES", 0xf000}};
+  guide.inputs[0].scales = {0.5};
+  guide.inputs[0].zero_point = -3;
   EXPECT_EQ(TensorHeader(guide),
             R"(/* Inputs and outputs in the machine's memory. Emitted by Kiln. C99. */
 #ifndef KILN_TENSORS_H
 #define KILN_TENSORS_H
 
-/* Where the programs are, and what they need. */
+/* Numbers that a run needs. */
 #define KILN_PROGRAM_ADDRESS 0xc000u
 #define KILN_MEMORY_BYTES 0xf000u
 
 /* in/x_/: int8, 2 x 3; value = 0.5 * (code + 3) */
 #define KILN_INPUT_IN_X___ADDRESS 0x40u
 #define KILN_INPUT_IN_X___BYTES 6u
+#define KILN_INPUT_IN_X___SCALE 0.5
+#define KILN_INPUT_IN_X___ZERO_POINT (-3)
 
 /* in.x.1: int8, 2 x 3; value = 0.5 * (code + 3) */
 #define KILN_INPUT_IN_X_1_ADDRESS 0x80u
@@ -54,6 +59,88 @@ TEST(TensorHeader, NamesWhatIsInMemory) {
 )");
 }
 
+TEST(TensorHeader, HasListsOfNumbersByChannel) {
+  DesignGuide guide;
+  guide.places = DesignGuide::Places::kStreams;
+  guide.outputs = {TensorAt("out0", 0)};
+  guide.outputs[0].scales = {1, 0.25, 1e-9};
+  guide.outputs[0].offsets = {0, -2, 0.5};
+  const std::string text = TensorHeader(guide);
+  EXPECT_THAT(text, testing::HasSubstr("#define KILN_OUTPUT_OUT0_OFFSET 0x0u\n"
+                                       "#define KILN_OUTPUT_OUT0_BYTES 6u\n"
+                                       "#define KILN_OUTPUT_OUT0_SCALES_COUNT 3u\n"
+                                       "#define KILN_OUTPUT_OUT0_SCALES { \\\n"
+                                       "  1.0, 0.25, 1e-09}\n"
+                                       "#define KILN_OUTPUT_OUT0_OFFSETS_COUNT 3u\n"
+                                       "#define KILN_OUTPUT_OUT0_OFFSETS { \\\n"
+                                       "  0.0, -2.0, 0.5}\n"));
+  // Long lists are broken into lines.
+  guide.outputs[0].scales.assign(100, 0.0078125);
+  std::istringstream lines(TensorHeader(guide));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+}
+
+TEST(TensorHeader, HasTheNumbersOfLaunches) {
+  DesignGuide guide;
+  guide.places = DesignGuide::Places::kBeats;
+  guide.inputs = {TensorAt("in", 0)};
+  EXPECT_FALSE(HasTensorHeader(guide));
+  guide.launches = {{.kernel = "conv 1", .operation = "conv", .numbers = {{"load_beats", 7}}},
+                    {.kernel = "fc", .operation = "product", .numbers = {{"load_beats", 9}}}};
+  EXPECT_TRUE(HasTensorHeader(guide));
+  EXPECT_EQ(TensorHeader(guide), R"(/* What a run needs. Emitted by Kiln. C99. */
+#ifndef KILN_TENSORS_H
+#define KILN_TENSORS_H
+
+/* The launches of the sample; README.md says what the numbers are. */
+#define KILN_LAUNCHES 2u
+
+/* conv_1 */
+#define KILN_LAUNCH_0_LOAD_BEATS 7u
+
+/* fc */
+#define KILN_LAUNCH_1_LOAD_BEATS 9u
+
+#endif /* KILN_TENSORS_H */
+)");
+}
+
+TEST(Readme, ListsLaunchesPortsAndParameters) {
+  DesignGuide guide;
+  guide.family = "toy";
+  guide.launches_text = "What the numbers are.";
+  guide.launches = {{.kernel = "conv 1",
+                     .operation = "conv 3x3",
+                     .numbers = {{"load_beats", 7}, {"runs", 3}},
+                     .reads = {"`x`: all of it."},
+                     .writes = {"`y`: all of it."}}};
+  guide.views = {"`z`: its element e is element e of `x`."};
+  TopModule top;
+  top.buses = {{"read", AxiReadSignals(8, 40)}};
+  for (Bus& bus : top.buses) AddAttributes(&bus);
+  top.ports = {{true, 1, "irq"}};
+  top.observed = {{true, 16, "finished"}};
+  Instance machine;
+  AddMemoryBase(top.buses[0], &machine, &top);
+  const std::string readme = ReadmeOf(guide, "top", &top, "kiln:accelerators:toy:1.0.0", {});
+  EXPECT_THAT(readme, testing::HasSubstr("\n## Launches\n\nWhat the numbers are.\n\n"
+                                         "| launch | load beats | runs |\n|---|---|---|\n"
+                                         "| 0 | 7 | 3 |\n"));
+  EXPECT_THAT(readme, testing::HasSubstr("\n### Launch 0 of `conv_1`\n\nconv 3x3\n\nThe host "
+                                         "sends:\n\n- `x`: all of it.\n\nThe host receives:\n\n"
+                                         "- `y`: all of it.\n"));
+  EXPECT_THAT(readme, testing::HasSubstr("\n- `z`: its element e is element e of `x`.\n"));
+  EXPECT_THAT(readme, testing::HasSubstr(
+                          "| `irq` | output, the interrupt, a level that is active high |\n"
+                          "| `finished` | output, 16 bits, for testbenches; a system leaves it "
+                          "open |\n"));
+  EXPECT_THAT(readme, testing::HasSubstr("\n- `AXI_CACHE` (4 bits, default 3): "));
+  EXPECT_THAT(readme, testing::HasSubstr("\n- `MEMORY_BASE` (40 bits, default 0): "));
+  EXPECT_THAT(readme, testing::HasSubstr(
+                          "\nfusesoc --cores-root . run --target=sim kiln:accelerators:toy:1.0.0\n"
+                          "vivado -mode batch -source vivado.tcl -tclargs synth "));
+}
+
 TEST(Readme, SaysHowFarElementsAreApart) {
   DesignGuide guide;
   guide.family = "toy";
@@ -61,7 +148,7 @@ TEST(Readme, SaysHowFarElementsAreApart) {
   // 64 channels: 16 in a word, and four planes of words; two pixels; codes of four bits.
   blocked.axes = {{"y", {{1, 0}}}, {"x", {{2, 64}}}, {"channel", {{16, 4}, {4, 128}}}};
   guide.inputs = {TensorAt("plain", 0x40), blocked};
-  const std::string readme = ReadmeOf(guide, "top", {}, {});
+  const std::string readme = ReadmeOf(guide, "top", nullptr, "", {});
   EXPECT_THAT(readme, testing::HasSubstr("- `plain`: int8, 2 (3 B apart) x 3 (1 B apart); 6 bytes "
                                          "from 0x40; value = 0.5 * (code + 3).\n"));
   EXPECT_THAT(readme, testing::HasSubstr(

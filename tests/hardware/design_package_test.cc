@@ -10,6 +10,8 @@
 #include <map>
 #include <string>
 
+#include "fmt/format.h"
+
 namespace kiln::hardware {
 namespace {
 
@@ -123,7 +125,7 @@ TEST(DesignPackage, RegistersOfTwoWordsAndOfSeveralAreListedOneByOne) {
                    {"STATUS", 0x00c, true, true, "", {{"CODE", 15, 4, "a code"}}},
                    {"BASE", 0x100, false, true, "a base", {}, {}, 2, 2, 16}};
   map.counters = {{"array.busy", 0x200, 2, "cycles"}};
-  package.registers = map;
+  package.registers = {{"control", map}};
   const std::string xml = IpXactComponent(package);
   for (const auto& [name, address] : std::map<std::string, std::string>{{"BASE_0", "100"},
                                                                         {"BASE_HIGH_0", "104"},
@@ -143,6 +145,28 @@ TEST(DesignPackage, RegistersOfTwoWordsAndOfSeveralAreListedOneByOne) {
   EXPECT_THAT(xml, HasSubstr("<ipxact:value>'h4b494c4e</ipxact:value>"));
   EXPECT_THAT(xml, HasSubstr("&quot;KILN&quot; &amp; more"));
   EXPECT_THAT(xml, HasSubstr("<ipxact:access>write-only</ipxact:access>"));
+  EXPECT_THAT(VivadoScript(package), HasSubstr("\nset registers {control 4096}\n"));
+}
+
+// A machine behind memory has the registers of both.
+TEST(DesignPackage, EachBusHasItsOwnRegisters) {
+  DesignPackage package = Small();
+  package.top.buses = {{"control", AxiLiteSignals()}, {"machine", AxiLiteSignals()}};
+  RegisterMap map;
+  map.machine = "a machine";
+  map.identity = 1;
+  map.version = 0;
+  map.registers = {{"IDENTITY", 0x000, true, false, "of one"}};
+  package.registers = {{"machine", map}};
+  EXPECT_THAT(IpXactComponent(package), Not(HasSubstr("control_registers")));
+  package.registers = {{"control", map}, {"machine", map}};
+  const std::string xml = IpXactComponent(package);
+  for (const char* bus : {"control", "machine"}) {
+    EXPECT_THAT(xml, HasSubstr(fmt::format("memoryMapRef=\"{}_registers\"", bus)));
+    EXPECT_THAT(xml, HasSubstr(fmt::format("<ipxact:name>{}_registers</ipxact:name>", bus)));
+  }
+  EXPECT_THAT(xml, HasSubstr("<ipxact:name>ASSOCIATED_RESET</ipxact:name>"));
+  EXPECT_THAT(VivadoScript(package), HasSubstr("\nset registers {control 4096 machine 4096}\n"));
 }
 
 }  // namespace

@@ -74,8 +74,8 @@ TEST(TopModule, MastersHaveProtAndCache) {
   for (Bus& bus : top.buses) AddAttributes(&bus);
   const std::string text = SystemVerilogOf(top);
   EXPECT_NE(text.find("module kiln_accelerator #(\n"
-                      "    parameter logic [2:0] AXI_PROT = 3'b000,\n"
-                      "    parameter logic [3:0] AXI_CACHE = 4'b0011\n"
+                      "    parameter logic [2:0] AXI_PROT = 3'h0,\n"
+                      "    parameter logic [3:0] AXI_CACHE = 4'h3\n"
                       ") (\n"
                       "    input  logic clock,\n"),
             std::string::npos)
@@ -89,6 +89,36 @@ TEST(TopModule, MastersHaveProtAndCache) {
       << text;
   EXPECT_EQ(text.find("control_arprot"), std::string::npos);
   EXPECT_EQ(text.find("awprot"), std::string::npos);
+}
+
+TEST(TopModule, MemoryBaseIsAddedToAddresses) {
+  TopModule top;
+  top.comment = "A reader and a writer.";
+  top.buses = {{"read", AxiReadSignals(8, 40)}, {"write", AxiWriteSignals(8, 36)}};
+  Instance machine = {"kiln_machine", "machine"};
+  for (const Bus& bus : std::vector<Bus>(top.buses)) AddMemoryBase(bus, &machine, &top);
+  top.instances = {machine};
+  const std::string text = SystemVerilogOf(top);
+  EXPECT_NE(text.find("module kiln_accelerator #(\n"
+                      "    parameter logic [39:0] MEMORY_BASE = 40'h0\n"
+                      ") (\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("  logic [39:0] machine_read_araddr;\n"
+                      "  assign read_araddr = machine_read_araddr + MEMORY_BASE;\n"
+                      "  logic [35:0] machine_write_awaddr;\n"
+                      "  assign write_awaddr = machine_write_awaddr + 36'(MEMORY_BASE);\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("      .read_araddr(machine_read_araddr),\n"
+                      "      .write_awaddr(machine_write_awaddr),\n"),
+            std::string::npos)
+      << text;
+  const std::vector<TopParameter> parameters = ParametersOf(top);
+  ASSERT_EQ(parameters.size(), 1u);
+  EXPECT_EQ(parameters[0].name, kMemoryBase);
+  EXPECT_EQ(parameters[0].bits, 40);
+  EXPECT_EQ(parameters[0].value, 0u);
 }
 
 TEST(TopModule, CheckersAreLeftOutOfSynthesis) {

@@ -79,14 +79,9 @@ namespace {
 // Returns the figures for the README of an emitted folder, as Markdown.
 std::string FiguresOf(const RunReport& report) {
   const std::string costs = FirstFigures(report) + CostsOf(report);
-  std::string text =
-      "`kernels.txt` lists the kernels of the network, with the cycles that the "
-      "compiler estimates.\n";
-  if (!costs.empty()) {
-    text += fmt::format("\nEstimates of Kiln's models, without synthesis:\n\n```text\n{}```\n",
-                        WrapMarkdown(costs));
-  }
-  return text;
+  if (costs.empty()) return "";
+  return fmt::format("Estimates of Kiln's models, without synthesis:\n\n```text\n{}```\n",
+                     WrapMarkdown(costs));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "kiln/hardware/design_guide.h"
 
 #include <absl/strings/ascii.h>
+#include <absl/strings/str_replace.h>
 
 #include <algorithm>
 #include <set>
@@ -156,10 +157,64 @@ std::string BusText(const Bus& bus) {
   return "";
 }
 
+// Returns the tables of ports and parameters.
+std::string PortTables(const TopModule& top) {
+  std::string text = "\n| port, or the prefix of a bus' signals | what it is |\n|---|---|\n";
+  for (const Bus& bus : top.buses) text += fmt::format("| `{}_` | {} |\n", bus.name, BusText(bus));
+  for (const Signal& port : top.ports) {
+    const bool interrupt = std::string_view(port.name) == "irq";
+    text += fmt::format("| `{}` | {}, {} |\n", port.name, port.output ? "output" : "input",
+                        interrupt        ? "the interrupt, a level that is active high"
+                        : port.bits == 1 ? "1 bit"
+                                         : fmt::format("{} bits", port.bits));
+  }
+  for (const Signal& port : top.observed) {
+    text += fmt::format("| `{}` | output, {} bit{}, for testbenches; a system leaves it open |\n",
+                        port.name, port.bits, port.bits == 1 ? "" : "s");
+  }
+  const std::vector<TopParameter> parameters = ParametersOf(top);
+  if (parameters.empty()) return text;
+  text += "\nParameters, which a system may set:\n\n";
+  for (const TopParameter& parameter : parameters) {
+    text += MarkdownItem(fmt::format("`{}` ({} bits, default {}): {}.", parameter.name,
+                                     parameter.bits, parameter.value, parameter.text));
+  }
+  return text;
+}
+
+// Returns the table of launches, and for each launch what the host sends and receives.
+std::string LaunchesText(const DesignGuide& guide) {
+  std::string text = guide.launches_text + "\n\n| launch |", rule = "|---|";
+  for (const auto& [name, number] : guide.launches[0].numbers) {
+    text += fmt::format(" {} |", absl::StrReplaceAll(name, {{"_", " "}}));
+    rule += "---|";
+  }
+  text += '\n' + rule + '\n';
+  size_t i = 0;
+  for (const LaunchGuide& launch : guide.launches) {
+    text += fmt::format("| {} |", i++);
+    for (const auto& [name, number] : launch.numbers) text += fmt::format(" {} |", number);
+    text += '\n';
+  }
+  if (!guide.views.empty()) {
+    text += "\nThese tensors only move the elements of others:\n\n";
+    for (const std::string& view : guide.views) text += MarkdownItem(view);
+  }
+  i = 0;
+  for (const LaunchGuide& launch : guide.launches) {
+    text += fmt::format("\n### Launch {} of `{}`\n\n{}\n\nThe host sends:\n\n", i++,
+                        SampleName(launch.kernel), launch.operation);
+    for (const std::string& item : launch.reads) text += MarkdownItem(item);
+    text += "\nThe host receives:\n\n";
+    for (const std::string& item : launch.writes) text += MarkdownItem(item);
+  }
+  return text;
+}
+
 }  // namespace
 
-std::string ReadmeOf(const DesignGuide& guide, const std::string& top, std::span<const Bus> buses,
-                     std::span<const std::string> files) {
+std::string ReadmeOf(const DesignGuide& guide, const std::string& top, const TopModule* description,
+                     const std::string& core, std::span<const std::string> files) {
   const auto has = [&](std::string_view file) {
     return std::ranges::find(files, file) != files.end();
   };
@@ -182,10 +237,21 @@ std::string ReadmeOf(const DesignGuide& guide, const std::string& top, std::span
               : "make sim      # simulates the sample; the last line is PASS or FAIL\n";
   text +=
       "make waves    # the same, and writes build/waves.fst for GTKWave\n"
-      "make synth    # Yosys maps the design to generic cells: build/synth.txt\n```\n\n"
+      "make synth    # Yosys maps the design to generic cells: build/synth.txt\n";
+  if (!core.empty()) {
+    text += fmt::format(
+        "fusesoc --cores-root . run --target=sim {}\n"
+        "vivado -mode batch -source vivado.tcl -tclargs synth xc7z020clg400-1    # or package\n",
+        core);
+  }
+  text +=
+      "```\n\n"
       "`make sim` needs Verilator 5, make, and clang++-19 or g++; `make synth` needs Yosys. With "
       "Kiln,\n`kiln synth FOLDER` maps the design to a cell library or an FPGA and measures area "
-      "and slack.\n";
+      "and slack.";
+  text += core.empty() ? "\n"
+                       : " `design.core` has the targets `lint`, `sim` and `synth` (with "
+                         "`--part=PART`). FuseSoC and Vivado were not run on what Kiln writes.\n";
   if (has("driver/Makefile")) {
     text +=
         "\nThe driver in C (`driver/kiln_driver.h`) and its example, `driver/main.c`:\n\n```sh\n"
@@ -195,7 +261,7 @@ std::string ReadmeOf(const DesignGuide& guide, const std::string& top, std::span
         "make -C driver bare REGISTERS=0x40000000 MEMORY=0x80000000\n"
         "                      # compiles its objects for a processor without an operating system\n"
         "```\n\nREGISTERS is the address of the AXI4-Lite port as the processor sees it, MEMORY "
-        "the address of the memory that the machine sees at its address 0. The UIO device of Linux "
+        "the address of the machine's memory as the processor sees it. The UIO device of Linux "
         "has the registers as map 0 and that memory, contiguous and reserved from the kernel, as "
         "map "
         "1; two physical addresses, as in `0xa0000000,0x70000000`, use /dev/mem instead. `CC=...` "
@@ -212,14 +278,22 @@ std::string ReadmeOf(const DesignGuide& guide, const std::string& top, std::span
       "\n## Ports of `{}`\n\nAll signals are synchronous to the rising edge of `clock`. `reset` is "
       "synchronous and active\nhigh.\n",
       top);
-  if (!buses.empty()) text += "\n| prefix of the signals | bus |\n|---|---|\n";
-  for (const Bus& bus : buses) text += fmt::format("| `{}_` | {} |\n", bus.name, BusText(bus));
+  if (description != nullptr) text += PortTables(*description);
+  const bool based = description != nullptr && !description->based.empty();
+  if (based) {
+    text +=
+        "\nA system that has the machine's memory at another address than 0 sets `MEMORY_BASE`, "
+        "which the top adds to every address on its buses. All addresses in programs, in the lists "
+        "below and in `driver/` stay the machine's own. `make sim MEMORY_BASE=0x80000000` "
+        "simulates such a system, and with `-C driver` the driver on it.\n";
+  }
   text += "\n## Start a run\n\n" + guide.start + '\n';
   if (has("driver/kiln_registers.h")) {
     text +=
         "\n`driver/kiln_registers.h` is the register map: the address, the fields and the meaning "
         "of every register.\n";
   }
+  if (!guide.launches.empty()) text += "\n## Launches\n\n" + LaunchesText(guide);
   if (!guide.host.empty()) {
     text += "\n## Kernels of the host\n\n" + guide.host;
     if (!guide.host_reads.empty()) text += "\nThey read:\n\n" + TensorList(guide.host_reads);
@@ -241,13 +315,69 @@ std::string ReadmeOf(const DesignGuide& guide, const std::string& top, std::span
   return ReflowMarkdown(text);
 }
 
+namespace {
+
+// Returns a number as a C constant of the type double, which has a point or an exponent.
+std::string DoubleText(double number) {
+  std::string text = fmt::format("{}", number);
+  if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";
+  return text;
+}
+
+// Returns a definition of numbers in braces, in lines of at most 100 columns.
+std::string ListDefinition(const std::string& name, std::span<const double> numbers) {
+  std::string text = fmt::format("#define {}_COUNT {}u\n#define {} {{", name, numbers.size(), name);
+  std::string line;
+  for (const double number : numbers) {
+    const std::string item = DoubleText(number) + ',';
+    if (!line.empty() && line.size() + item.size() > 95) {
+      text += " \\\n  " + line;
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + item;
+  }
+  if (!line.empty()) line.pop_back();
+  return text + " \\\n  " + line + "}\n";
+}
+
+// Returns the numbers of the launches.
+std::string LaunchConstants(std::span<const LaunchGuide> launches) {
+  std::string text = fmt::format(
+      "\n/* The launches of the sample; README.md says what the numbers are. */\n"
+      "#define KILN_LAUNCHES {}u\n",
+      launches.size());
+  size_t i = 0;
+  for (const LaunchGuide& launch : launches) {
+    text += fmt::format("\n/* {} */\n", SampleName(launch.kernel));
+    const std::string prefix = fmt::format("KILN_LAUNCH_{}_", i++);
+    for (const auto& [name, number] : launch.numbers)
+      text += fmt::format("#define {}{} {}u\n", prefix, absl::AsciiStrToUpper(name), number);
+    for (const auto& [name, numbers] : launch.lists)
+      text += ListDefinition(prefix + absl::AsciiStrToUpper(name), numbers);
+  }
+  return text;
+}
+
+}  // namespace
+
+bool HasTensorHeader(const DesignGuide& guide) {
+  const bool tensors = !guide.inputs.empty() || !guide.outputs.empty();
+  return !guide.launches.empty() || (tensors && guide.places != DesignGuide::Places::kBeats);
+}
+
 std::string TensorHeader(const DesignGuide& guide) {
-  std::string text =
-      "/* Inputs and outputs in the machine's memory. Emitted by Kiln. C99. */\n"
-      "#ifndef KILN_TENSORS_H\n#define KILN_TENSORS_H\n";
-  if (!guide.constants.empty()) text += "\n/* Where the programs are, and what they need. */\n";
+  const bool beats = guide.places == DesignGuide::Places::kBeats,
+             streams = guide.places == DesignGuide::Places::kStreams;
+  std::string text = fmt::format(
+      "/* {}. Emitted by Kiln. C99. */\n"
+      "#ifndef KILN_TENSORS_H\n#define KILN_TENSORS_H\n",
+      beats     ? "What a run needs"
+      : streams ? "Inputs and outputs in the machine's streams"
+                : "Inputs and outputs in the machine's memory");
+  if (!guide.constants.empty()) text += "\n/* Numbers that a run needs. */\n";
   for (const auto& [name, value] : guide.constants)
     text += fmt::format("#define KILN_{} {:#x}u\n", name, value);
+  if (!guide.launches.empty()) text += LaunchConstants(guide.launches);
   std::set<std::string> taken;
   const auto add = [&](std::string_view kind, std::span<const PlacedTensor> tensors) {
     for (const PlacedTensor& tensor : tensors) {
@@ -255,15 +385,25 @@ std::string TensorHeader(const DesignGuide& guide) {
           fmt::format("KILN_{}_{}", kind, absl::AsciiStrToUpper(PlainName(tensor.name)));
       std::string name = plain;
       for (int n = 2; !taken.insert(name).second; ++n) name = fmt::format("{}_{}", plain, n);
-      text +=
-          fmt::format("\n/* {}: {}, {}{}{} */\n#define {}_ADDRESS {:#x}u\n#define {}_BYTES {}u\n",
-                      SampleName(tensor.name), tensor.format, ShapeText(tensor),
-                      tensor.meaning.empty() ? "" : "; ", tensor.meaning, name, tensor.base, name,
-                      tensor.bytes());
+      text += fmt::format("\n/* {}: {}, {}{}{} */\n#define {}_{} {:#x}u\n#define {}_BYTES {}u\n",
+                          SampleName(tensor.name), tensor.format, ShapeText(tensor),
+                          tensor.meaning.empty() ? "" : "; ", tensor.meaning, name,
+                          streams ? "OFFSET" : "ADDRESS", tensor.base, name, tensor.bytes());
+      if (tensor.scales.size() == 1 && tensor.offsets.empty()) {
+        text += fmt::format("#define {}_SCALE {}\n#define {}_ZERO_POINT {}\n", name,
+                            DoubleText(tensor.scales[0]), name,
+                            tensor.zero_point < 0 ? fmt::format("({})", tensor.zero_point)
+                                                  : std::to_string(tensor.zero_point));
+      } else if (!tensor.scales.empty()) {
+        text += ListDefinition(name + "_SCALES", tensor.scales);
+        if (!tensor.offsets.empty()) text += ListDefinition(name + "_OFFSETS", tensor.offsets);
+      }
     }
   };
-  add("INPUT", guide.inputs);
-  add("OUTPUT", guide.outputs);
+  if (!beats) {
+    add("INPUT", guide.inputs);
+    add("OUTPUT", guide.outputs);
+  }
   return text + "\n#endif /* KILN_TENSORS_H */\n";
 }
 

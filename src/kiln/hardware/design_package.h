@@ -7,7 +7,6 @@
 #ifndef KILN_HARDWARE_DESIGN_PACKAGE_H_
 #define KILN_HARDWARE_DESIGN_PACKAGE_H_
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,27 +29,31 @@ struct DesignPackage {
   std::string name;   // an identifier, for a library of cores
   std::string title;  // one line for readers
   TopModule top;
-  std::vector<std::string> sources;      // SystemVerilog, in the order in which tools read it
-  std::vector<std::string> contents;     // files that the sources open with $readmemh
-  std::vector<std::string> data;         // further files that the simulation opens
-  std::vector<std::string> programs;     // C++ of the simulation; the main program is the first
-  std::vector<std::string> headers;      // of these programs
-  std::string simulation_arguments;      // words without blanks, quotes or backslashes
-  std::optional<RegisterMap> registers;  // of the first AXI4-Lite bus, if there is one
-  double clock_mhz = 0;                  // 0: the design point states none
+  std::vector<std::string> sources;   // SystemVerilog, in the order in which tools read it
+  std::vector<std::string> contents;  // files that the sources open with $readmemh
+  std::vector<std::string> data;      // further files that the simulation opens
+  std::vector<std::string> programs;  // C++ of the simulation; the main program is the first
+  std::vector<std::string> headers;   // of these programs
+  std::string simulation_arguments;   // words without blanks, quotes or backslashes
+  // Of AXI4-Lite buses, by the name of the bus.
+  std::vector<std::pair<std::string, RegisterMap>> registers;
+  double clock_mhz = 0;  // 0: the design point states none
 };
 
 // Returns the files with their names. Error: a name or a path that is not plain.
 StatusOr<std::vector<std::pair<std::string, std::string>>> PackageFiles(
     const DesignPackage& package);
 
+// Returns the name of the core for FuseSoC: "kiln:accelerators:NAME:1.0.0".
+std::string CoreNameOf(const DesignPackage& package);
+
 // Return the text of one file each. The names in the package must be plain.
 //
 // FuseSoC (CAPI2): filesets with the sources in order, contents of memories, waivers, constraints,
 // testbench and data, and the targets default, lint and sim (Verilator) and synth (Vivado).
 std::string FuseSocCore(const DesignPackage& package);
-// IEEE 1685-2014: bus interfaces with their port maps, the memory map of the registers, ports, file
-// sets, and the parameters of the machine as fixed values. AXI buses refer to ARM's definitions
+// IEEE 1685-2014: bus interfaces with their port maps, memory maps of the registers, ports, file
+// sets, the parameters of the top, and those of the machine as fixed values. AXI buses refer to ARM's definitions
 // (amba.com:AMBA4); clock, reset and interrupt refer to Xilinx' (xilinx.com:signal).
 std::string IpXactComponent(const DesignPackage& package);
 // Tcl for Vivado: `synth PART` synthesises out of context, `package PART` makes an IP in build/.

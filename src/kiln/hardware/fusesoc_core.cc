@@ -47,17 +47,23 @@ std::string ListOf(std::string_view key, const std::vector<std::string>& words) 
 
 }  // namespace
 
+std::string CoreNameOf(const DesignPackage& package) {
+  return fmt::format("kiln:accelerators:{}:1.0.0", package.name);
+}
+
 std::string FuseSocCore(const DesignPackage& package) {
   const std::string contents = package.contents.empty() ? "" : ", contents";
   std::string headers;
   for (const std::string& header : package.headers)
     headers += fmt::format("      - {}: {{is_include_file: true}}\n", header);
+  const std::string name = CoreNameOf(package);
   std::string out = fmt::format(
       "CAPI=2:\n"
       "# A FuseSoC core of this folder, emitted by Kiln:\n"
-      "#   fusesoc --cores-root . run --target=lint NAME    # or sim, or synth --part=PART\n"
-      "name: \"kiln:accelerators:{0}:1.0.0\"\ndescription: {1}\n\nfilesets:\n",
-      package.name, Quoted(package.title));
+      "#   fusesoc --cores-root . run --target=lint {0}\n"
+      "# Other targets: sim, and synth with --part=PART\n"
+      "name: \"{0}\"\ndescription: {1}\n\nfilesets:\n",
+      name, Quoted(package.title));
   out += FilesetOf("rtl", PlainFiles(package.sources), "systemVerilogSource");
   out += FilesetOf("contents", CopiedFiles(package.contents), "user");
   out += FilesetOf("waivers", PlainFiles({kWaivers}), "vlt");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 
 #include "fmt/format.h"
 #include "kiln/hardware/design_package.h"
@@ -13,7 +14,7 @@
 namespace kiln::hardware {
 namespace {
 
-constexpr char kAddressSpace[] = "memory", kMemoryMap[] = "registers";
+constexpr char kAddressSpace[] = "memory";
 // The registers' addresses have 12 bits (AxiLiteSignals).
 constexpr int kRegisterBytes = 0x1000;
 
@@ -142,16 +143,21 @@ void WriteParameter(const std::string& id, const std::string& name, std::string_
   xml->Close();
 }
 
-// Writes the interface of a clock, a reset or an interrupt, with one parameter.
+// Writes the interface of a clock, a reset or an interrupt, with its parameters.
 void WriteSignal(const std::string& port, std::string_view kind, const std::string& logical,
-                 bool driven, const std::string& parameter, const std::string& value, Xml* xml) {
+                 bool driven, const std::vector<std::pair<std::string, std::string>>& parameters,
+                 Xml* xml) {
   OpenInterface(port, {"xilinx.com", "signal", kind, "1.0"}, {{logical, port}}, xml);
   xml->Empty(driven ? "master" : "slave");
   xml->Open("parameters");
-  WriteParameter(fmt::format("{}_{}", port, parameter), parameter, "string", value, xml);
+  for (const auto& [name, value] : parameters)
+    WriteParameter(fmt::format("{}_{}", port, name), name, "string", value, xml);
   xml->Close();
   xml->Close();
 }
+
+// Returns the name of the memory map of a bus.
+std::string MapName(const std::string& bus) { return bus + "_registers"; }
 
 void WriteBus(const Bus& bus, bool has_registers, Xml* xml) {
   PortMaps maps;
@@ -163,7 +169,7 @@ void WriteBus(const Bus& bus, bool has_registers, Xml* xml) {
     case BusKind::kAxiLite:
       if (has_registers) {
         xml->Open("slave");
-        xml->Empty("memoryMapRef", fmt::format(" memoryMapRef=\"{}\"", kMemoryMap));
+        xml->Empty("memoryMapRef", fmt::format(" memoryMapRef=\"{}\"", MapName(bus.name)));
         xml->Close();
       } else {
         xml->Empty("slave");
@@ -239,11 +245,11 @@ void WriteRegister(const std::string& name, const std::string& text, uint32_t ad
   xml->Close();
 }
 
-void WriteMemoryMap(const RegisterMap& map, Xml* xml) {
+void WriteMemoryMap(const std::string& bus, const RegisterMap& map, Xml* xml) {
   xml->Open("memoryMap");
-  xml->Leaf("name", kMemoryMap);
+  xml->Leaf("name", MapName(bus));
   xml->Open("addressBlock");
-  xml->Leaf("name", kMemoryMap);
+  xml->Leaf("name", MapName(bus));
   xml->Leaf("description", fmt::format("the registers of {}", map.machine));
   xml->Leaf("baseAddress", "0");
   xml->Number("range", kRegisterBytes);
@@ -310,6 +316,24 @@ void WriteModel(const DesignPackage& package, Xml* xml) {
   xml->Leaf("name", "rtl");
   xml->Leaf("language", "SystemVerilog");
   xml->Leaf("moduleName", top.name);
+  if (const std::vector<TopParameter> parameters = ParametersOf(top); !parameters.empty()) {
+    xml->Open("moduleParameters");
+    for (const TopParameter& parameter : parameters) {
+      xml->Open("moduleParameter", " dataType=\"logic\" usageType=\"typed\"");
+      xml->Leaf("name", parameter.name);
+      if (parameter.bits > 1) {
+        xml->Open("vectors");
+        xml->Open("vector");
+        xml->Number("left", static_cast<uint64_t>(parameter.bits - 1));
+        xml->Number("right", 0);
+        xml->Close();
+        xml->Close();
+      }
+      xml->Leaf("value", parameter.name);
+      xml->Close();
+    }
+    xml->Close();
+  }
   for (const char* set : {"rtl", "contents", "constraints"}) {
     if (package.contents.empty() && std::string_view(set) == "contents") continue;
     xml->Open("fileSetRef");
@@ -346,10 +370,18 @@ void WriteFileSet(const std::string& name, const std::vector<std::string>& files
   xml->Close();
 }
 
-// Writes the parameters of the machine's instances that are plain numbers. Their values are fixed:
-// the top has no parameters.
+// Writes the parameters of the top, which a system may set, and those of the machine's instances
+// that are plain numbers, whose values are fixed.
 void WriteParameters(const DesignPackage& package, Xml* xml) {
   xml->Open("parameters");
+  for (const TopParameter& parameter : ParametersOf(package.top)) {
+    xml->Open("parameter",
+              fmt::format(" parameterId=\"{}\" resolve=\"user\" type=\"longint\"", parameter.name));
+    xml->Leaf("name", parameter.name);
+    xml->Leaf("description", parameter.text);
+    xml->Number("value", parameter.value);
+    xml->Close();
+  }
   if (package.clock_mhz > 0) {
     WriteParameter("clock_mhz", "clock_mhz", "real", fmt::format("{}", package.clock_mhz), xml);
   }
@@ -383,16 +415,17 @@ std::string IpXactComponent(const DesignPackage& package) {
   xml.Open("busInterfaces");
   std::string buses;
   for (const Bus& bus : top.buses) buses += (buses.empty() ? "" : ":") + bus.name;
-  WriteSignal("clock", "clock", "CLK", false, "ASSOCIATED_BUSIF", buses, &xml);
-  WriteSignal("reset", "reset", "RST", false, "POLARITY", "ACTIVE_HIGH", &xml);
+  WriteSignal("clock", "clock", "CLK", false,
+              {{"ASSOCIATED_BUSIF", buses}, {"ASSOCIATED_RESET", "reset"}}, &xml);
+  WriteSignal("reset", "reset", "RST", false, {{"POLARITY", "ACTIVE_HIGH"}}, &xml);
   for (const Signal& port : top.ports) {
     if (std::string_view(port.name) == "irq")
-      WriteSignal("irq", "interrupt", "INTERRUPT", true, "SENSITIVITY", "LEVEL_HIGH", &xml);
+      WriteSignal("irq", "interrupt", "INTERRUPT", true, {{"SENSITIVITY", "LEVEL_HIGH"}}, &xml);
   }
-  bool has_registers = package.registers.has_value();
   for (const Bus& bus : top.buses) {
+    const bool has_registers = std::ranges::any_of(
+        package.registers, [&](const auto& of_bus) { return of_bus.first == bus.name; });
     WriteBus(bus, has_registers, &xml);
-    has_registers = has_registers && BusKindOf(bus) != BusKind::kAxiLite;
   }
   xml.Close();
 
@@ -406,9 +439,9 @@ std::string IpXactComponent(const DesignPackage& package) {
     xml.Close();
     xml.Close();
   }
-  if (package.registers.has_value()) {
+  if (!package.registers.empty()) {
     xml.Open("memoryMaps");
-    WriteMemoryMap(*package.registers, &xml);
+    for (const auto& [bus, map] : package.registers) WriteMemoryMap(bus, map, &xml);
     xml.Close();
   }
   WriteModel(package, &xml);

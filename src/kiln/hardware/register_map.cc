@@ -41,7 +41,9 @@ std::string Define(const std::string& name, const std::string& value) {
   return fmt::format("#define {:<39} {}\n", name, value);
 }
 std::string Number(uint32_t value) { return fmt::format("0x{:x}u", value); }
-std::string Address(const std::string& name) { return "KILN_REG_" + name; }
+std::string Address(const std::string& name, const std::string& prefix = "KILN") {
+  return fmt::format("{}_REG_{}", prefix, name);
+}
 
 // Returns a comment of the header, in lines of at most 100 columns.
 std::string Comment(const std::string& text) {
@@ -51,7 +53,7 @@ std::string Comment(const std::string& text) {
 }
 
 // Returns the definitions of a register: its addresses and its fields, with what they mean.
-std::string DefinitionsOf(const Register& r) {
+std::string DefinitionsOf(const Register& r, const std::string& prefix) {
   std::string text =
       fmt::format("{} ({}){}{}", r.name, AccessOf(r), r.text.empty() ? "" : ": ", r.text);
   for (const RegisterField& field : r.fields)
@@ -59,15 +61,15 @@ std::string DefinitionsOf(const Register& r) {
   for (const RegisterValue& value : r.values)
     text += fmt::format(". {} {}: {}", value.value, value.name, value.text);
   std::string out = '\n' + Comment(text + '.');
-  out += Define(Address(r.name), fmt::format("0x{:03x}u", r.address));
+  out += Define(Address(r.name, prefix), fmt::format("0x{:03x}u", r.address));
   if (r.words == 2)
-    out += Define(Address(r.name + "_HIGH"), fmt::format("0x{:03x}u", r.address + 4));
+    out += Define(Address(r.name + "_HIGH", prefix), fmt::format("0x{:03x}u", r.address + 4));
   if (r.count > 1) {
-    out += Define(fmt::format("KILN_{}_COUNT", r.name), fmt::format("{}u", r.count));
-    out += Define(fmt::format("KILN_{}_STRIDE", r.name), fmt::format("{}u", r.stride));
+    out += Define(fmt::format("{}_{}_COUNT", prefix, r.name), fmt::format("{}u", r.count));
+    out += Define(fmt::format("{}_{}_STRIDE", prefix, r.name), fmt::format("{}u", r.stride));
   }
   for (const RegisterField& field : r.fields) {
-    const std::string name = fmt::format("KILN_{}_{}", r.name, field.name);
+    const std::string name = fmt::format("{}_{}_{}", prefix, r.name, field.name);
     out += Define(name, Number(MaskOf(field)));
     out += Define(name + "_SHIFT", fmt::format("{}u", field.low));
   }
@@ -193,22 +195,22 @@ std::string CounterList(const RegisterMap& map) {
   return out;
 }
 
-std::string RegisterHeader(const RegisterMap& map) {
+std::string RegisterHeader(const RegisterMap& map, const std::string& prefix) {
   std::string out = fmt::format(
-      "/* The registers of {} on its AXI4-Lite port, and its counters.\n"
-      " * Emitted by Kiln; {} describes them. */\n"
-      "#ifndef KILN_REGISTERS_H\n#define KILN_REGISTERS_H\n\n"
+      "/* The registers of {0} on its AXI4-Lite port, and its counters.\n"
+      " * Emitted by Kiln, in whose sources {1} describes them, too. */\n"
+      "#ifndef {2}_REGISTERS_H\n#define {2}_REGISTERS_H\n\n"
       "/* Byte addresses of the registers; masks of their fields and the fields' lowest bits. */\n",
-      map.machine, map.page);
-  for (const Register& r : map.registers) out += DefinitionsOf(r);
+      map.machine, map.page, prefix);
+  for (const Register& r : map.registers) out += DefinitionsOf(r, prefix);
   out += "\n/* Bytes of addresses that the driver uses. */\n";
-  out += Define("KILN_REGISTER_BYTES", Number(map.bytes));
+  out += Define(prefix + "_REGISTER_BYTES", Number(map.bytes));
   out += "\n/* Constant registers. */\n";
-  out += Define("KILN_IDENTITY_VALUE", Number(map.identity));
-  if (map.version != 0) out += Define("KILN_VERSION_VALUE", Number(map.version));
+  out += Define(prefix + "_IDENTITY_VALUE", Number(map.identity));
+  if (map.version != 0) out += Define(prefix + "_VERSION_VALUE", Number(map.version));
 
   if (!map.control.program.empty()) out += ControlDefinitions(map);
-  return out + "\n#endif /* KILN_REGISTERS_H */\n";
+  return out + fmt::format("\n#endif /* {}_REGISTERS_H */\n", prefix);
 }
 
 }  // namespace kiln::hardware

@@ -99,13 +99,14 @@ std::vector<RegisterWord> WordsOf(const RegisterMap& map);
 std::string RegisterList(const RegisterMap& map);
 std::string CounterList(const RegisterMap& map);
 
-// Returns the C header driver/kiln_registers.h:
+// Returns a C header, driver/kiln_registers.h with the default prefix:
 //   KILN_REG_NAME, KILN_REG_NAME_HIGH       byte addresses (of the first, with KILN_NAME_COUNT and
 //                                           KILN_NAME_STRIDE, where there are several)
 //   KILN_NAME_FIELD, KILN_NAME_FIELD_SHIFT  the mask of a field, and its lowest bit
 //   KILN_COUNTERS(C), KILN_ERRORS(E)        lists: C(name, address, words), E(number, name, text)
-// and the names that driver/kiln_driver.c needs.
-std::string RegisterHeader(const RegisterMap& map);
+// and, if the machine runs programs, the names that driver/kiln_driver.c needs, which have the
+// default prefix.
+std::string RegisterHeader(const RegisterMap& map, const std::string& prefix = "KILN");
 
 }  // namespace kiln::hardware
 

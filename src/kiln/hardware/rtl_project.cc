@@ -61,8 +61,15 @@ constexpr char kSettings[] = "design.mk";
 constexpr char kTop[] = "TOP := ";
 constexpr char kArguments[] = "ARGUMENTS ?= ";
 std::string SettingsOf(const RtlProject& project) {
-  return fmt::format("{}{}\nMAIN := {}\n{}{}\n", kTop, project.top,
-                     project.testbench.empty() ? "" : "testbench/" + project.testbench[0],
+  std::string base;
+  if (project.description.has_value()) {
+    for (const TopParameter& parameter : ParametersOf(*project.description)) {
+      if (parameter.name == kMemoryBase)
+        base = fmt::format("{}_BITS := {}\n", kMemoryBase, parameter.bits);
+    }
+  }
+  return fmt::format("{}{}\nMAIN := {}\n{}{}{}\n", kTop, project.top,
+                     project.testbench.empty() ? "" : "testbench/" + project.testbench[0], base,
                      kArguments, project.simulation_arguments);
 }
 
@@ -301,7 +308,12 @@ DesignPackage PackageOf(const RtlProject& project, const TopModule& top,
   package.top = top;
   package.sources = sources;
   package.simulation_arguments = project.simulation_arguments;
-  package.registers = project.registers;
+  const std::optional<RegisterMap>* map = &project.registers;
+  for (const Bus& bus : top.buses) {
+    if (BusKindOf(bus) != BusKind::kAxiLite) continue;
+    if (map->has_value()) package.registers.emplace_back(bus.name, **map);
+    map = &project.more_registers;
+  }
   package.clock_mhz = guide.clock_mhz;
   for (const std::string& file : project.testbench) {
     (file.ends_with(".h") ? package.headers : package.programs).push_back("testbench/" + file);
@@ -360,22 +372,23 @@ StatusOr<ProjectFiles> FilesOf(const RtlProject& project) {
   files.insert(files.end(), project.others.begin(), project.others.end());
   files.emplace_back(kScript, ProjectScript(sources, project.top));
   if (!project.guide.has_value()) return files;
-  std::span<const Bus> buses;
+  std::string core;
   if (project.description.has_value()) {
-    buses = project.description->buses;
-    KILN_ASSIGN_OR_RETURN(ProjectFiles package,
-                          PackageFiles(PackageOf(project, *project.description, sources)));
+    const DesignPackage described = PackageOf(project, *project.description, sources);
+    core = CoreNameOf(described);
+    KILN_ASSIGN_OR_RETURN(ProjectFiles package, PackageFiles(described));
     files.insert(files.end(), std::make_move_iterator(package.begin()),
                  std::make_move_iterator(package.end()));
   }
-  if (!project.driver.empty() && !project.guide->inputs.empty()) {
+  if (HasTensorHeader(*project.guide)) {
     files.emplace_back(kTensorHeader, TensorHeader(*project.guide));
   }
   if (!project.guide->kernels.empty()) files.emplace_back(kKernels, project.guide->kernels);
   std::vector<std::string> names = {kReadme, kEmitted};
   for (const auto& [name, text] : files) names.push_back(name);
   if (project.soc != nullptr) names.push_back(fmt::format("{}/", kSocFolder));
-  files.emplace_back(kReadme, ReadmeOf(*project.guide, project.top, buses, names));
+  const TopModule* const top = project.description.has_value() ? &*project.description : nullptr;
+  files.emplace_back(kReadme, ReadmeOf(*project.guide, project.top, top, core, names));
   return files;
 }
 

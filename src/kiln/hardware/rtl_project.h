@@ -37,6 +37,7 @@ struct RtlProject {
   std::vector<std::pair<std::string, std::string>> others;  // name and text: images, headers
   std::optional<TopModule> description;                     // of the top, for the files below
   std::optional<RegisterMap> registers;                     // of its first AXI4-Lite bus
+  std::optional<RegisterMap> more_registers = {};           // of the second one
   // README.md is written from this guide and, if the top has a description, the files for other
   // tools (design_package.h). A project without a guide has none of them.
   std::optional<DesignGuide> guide;

@@ -39,6 +39,10 @@ struct PlacedTensor {
   std::vector<PlacedAxis> axes;  // the first axis is the slowest
   std::string format = {};       // for readers: "int8", "e4m3 with e8m0 scales of 32"
   std::string meaning = {};      // for readers: "value = 0.1 * (code + 3)"
+  // The same as numbers: value = scale * (number - zero_point) of one scale, or, by channel of the
+  // last axis, value = scale * number + offset. Empty: neither. Offsets may be left out.
+  std::vector<double> scales = {}, offsets = {};
+  int64_t zero_point = 0;  // of one scale
 
   // Returns the bytes from `base` to the end of the last element.
   int64_t bytes() const;

@@ -49,12 +49,14 @@ struct SocStreams {
   }
 };
 
-// Returns the name of the register with a stream's address: "IN0_ADDRESS".
-std::string SocAddressName(const std::string& stream) {
-  std::string name = stream + "_ADDRESS";
+// Returns a stream's name in capitals.
+std::string Capitals(std::string name) {
   for (char& c : name) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   return name;
 }
+
+// Returns the name of the register with a stream's address: "IN0_ADDRESS".
+std::string SocAddressName(const std::string& stream) { return Capitals(stream + "_ADDRESS"); }
 
 SocStreams StreamsOf(const RtlProject& machine, int split) {
   SocStreams streams;
@@ -243,7 +245,7 @@ SampleRun InMemory(const SampleRun& streams, const SampleLayout& layout,
 // Returns whether a file of the machine's project describes the design, rather than its simulation,
 // its sample or what is sent to it.
 bool IsOfDesign(const std::string& name, const PortConstants& constants) {
-  if (name == constants.file) return true;
+  if (name == constants.file || name == kLaunchConstants) return true;
   return name.starts_with(fmt::format("{}/", kContentsFolder)) || name == "design.yaml" ||
          name == "program.txt" || name == "pipeline.txt";
 }
@@ -275,7 +277,8 @@ DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
     first += '\n';
   }
   guide.start = fmt::format(
-      "This is the machine of the folder above behind memory: software needs no DMA controller. "
+      "This is the machine behind memory: its streams are read from memory and stored there, and "
+      "software needs no DMA controller. "
       "`driver/`\ndoes these steps.\n\n{}"
       "1. Write the beats of the streams into memory, one after the other.\n"
       "2. Over `control`, write the address and the number of beats of every stream:\n\n"
@@ -291,23 +294,30 @@ DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
       "They must be what the machine takes and\nsends: a run that names more beats out than the "
       "machine sends does not end, and after one that names fewer,\nERROR is 2 at the next beat. "
       "In both cases, and after surplus beats in, reset the machine.\n\n{}"
-      "The README of the folder above says what the beats of the streams mean{}.",
+      "Tensors below are at positions in their streams, from the address of the stream on.",
       first, rows, FindRegister(map, "CONTROL").address, FindRegister(map, "STATUS").address,
       FindRegister(map, "INTERRUPT").address, FindRegister(map, "ERROR").address,
       split > 0 ? "The machine's one stream out is stored as several: the last byte of a beat is "
                   "the number of its\nstream.\n\n"
-                : "",
-      guide.host.empty() ? "" : " and which kernels the host computes");
-  guide.layout.clear();
-  guide.host.clear();
-  guide.inputs.clear();
-  guide.outputs.clear();
-  guide.sample = has_sample ? "The sample is the one of the folder above." : "";
+                : "");
+  const auto add = [&](const std::string& name, uint64_t value) {
+    guide.constants.emplace_back(name, value);
+  };
+  number = 0;
+  for (const SocStream& stream : streams.all()) {
+    const std::string name = Capitals(stream.name);
+    add(name + "_BEAT_BYTES", static_cast<uint64_t>(stream.bytes));
+    add("SAMPLE_" + name + "_ADDRESS", layout.words[2 * number]);
+    add("SAMPLE_" + name + "_BEATS", layout.words[2 * number + 1]);
+    ++number;
+  }
+  if (!constants.bases.empty()) add("SAMPLE_WEIGHTS_ADDRESS", layout.constants);
+  add("SAMPLE_MEMORY_BYTES", layout.bytes);
+  guide.sample = has_sample ? "The sample is that of the machine without memory." : "";
   std::erase_if(guide.files, [&](const auto& file) { return !IsOfDesign(file.first, constants); });
   guide.figures =
-      "The figures in the README of the folder above are of the machine without readers and "
-      "writers.\nHere all streams together move at most 16 bytes a cycle, and an area needs a "
-      "synthesis: `kiln synth`.\n";
+      "All streams together move at most 16 bytes a cycle. Kiln's models have no figures of the "
+      "machine with readers and writers; `kiln synth` measures an area.\n";
   guide.part = guide.part.empty() ? kSocFolder : guide.part + "_" + kSocFolder;
   return guide;
 }
@@ -485,6 +495,11 @@ void AddSoc(const StreamSample& sample, int split, RtlProject* project, bool obs
     run.Run(layout.words);  // of no beats
   }
   AddDriver(map, {.image = {}, .memory_bytes = layout.bytes, .sample = run}, &soc);
+  if (!streams.slaves.empty() && project->registers.has_value()) {
+    soc.more_registers = project->registers;
+    soc.others.emplace_back(fmt::format("{}/kiln_machine_registers.h", kDriverFolder),
+                            RegisterHeader(*project->registers, "KILN_MACHINE"));
+  }
   if (project->guide.has_value()) {
     soc.guide =
         GuideOfSoc(*project->guide, map, streams, layout, !sample.run.empty(), constants, split);

@@ -2,10 +2,15 @@
 
 #include "kiln/hardware/top_module.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "fmt/format.h"
 
 namespace kiln::hardware {
 namespace {
+
+constexpr int kMemoryBaseAlignment = 4096;  // bursts do not cross such addresses
 
 // Returns a declaration such as "logic [7:0] NAME".
 std::string DeclarationOf(const Signal& signal, const std::string& bus) {
@@ -36,6 +41,38 @@ std::string TextOf(const Instance& instance) {
   return out + "\n      .*\n  );\n";
 }
 
+// Returns the bits of the widest address that MEMORY_BASE is added to; 0 without any.
+int AddressBitsOf(const TopModule& top) {
+  int bits = 0;
+  for (const Bus& bus : top.based) {
+    for (const Signal& signal : bus.signals) bits = std::max(bits, signal.bits);
+  }
+  return bits;
+}
+
+// Returns the sums of addresses and MEMORY_BASE.
+std::string BaseText(const TopModule& top) {
+  std::string out;
+  const int bits = AddressBitsOf(top);
+  for (const Bus& bus : top.based) {
+    for (const Signal& signal : bus.signals) {
+      const std::string port = fmt::format("{}_{}", bus.name, signal.name);
+      const std::string base = signal.bits == bits
+                                   ? std::string(kMemoryBase)
+                                   : fmt::format("{}'({})", signal.bits, kMemoryBase);
+      out += fmt::format("  logic [{0}:0] machine_{1};\n  assign {1} = machine_{1} + {2};\n",
+                         signal.bits - 1, port, base);
+    }
+  }
+  if (!out.empty()) {
+    out += fmt::format(
+        "  if (MEMORY_BASE % {0} != 0) begin : g_memory_base\n"
+        "    $error(\"MEMORY_BASE must be a multiple of {0}\");\n  end\n",
+        kMemoryBaseAlignment);
+  }
+  return out;
+}
+
 }  // namespace
 
 void TieOff(const Bus& bus, Instance* instance) {
@@ -43,6 +80,40 @@ void TieOff(const Bus& bus, Instance* instance) {
     instance->connections.emplace_back(fmt::format("{}_{}", bus.name, signal.name),
                                        signal.output ? "" : "'0");
   }
+}
+
+void AddMemoryBase(const Bus& bus, Instance* instance, TopModule* top) {
+  Bus based{bus.name, {}};
+  for (const char* name : {"araddr", "awaddr"}) {
+    const Signal* const signal = FindSignal(bus, name);
+    if (signal == nullptr) continue;
+    const std::string port = fmt::format("{}_{}", bus.name, name);
+    instance->connections.emplace_back(port, "machine_" + port);
+    based.signals.push_back(*signal);
+  }
+  top->based.push_back(std::move(based));
+}
+
+std::vector<TopParameter> ParametersOf(const TopModule& top) {
+  std::vector<TopParameter> parameters;
+  const bool attributes = std::ranges::any_of(top.buses, [](const Bus& bus) {
+    return std::ranges::any_of(AttributesOf(bus), [&](const AxiAttribute& attribute) {
+      return FindSignal(bus, attribute.signal.name) != nullptr;
+    });
+  });
+  if (attributes) {
+    parameters = {
+        {"AXI_PROT", 3, 0, "PROT of all bursts; 0: data, secure, unprivileged"},
+        {"AXI_CACHE", 4, 3, "CACHE of all bursts; 3: modifiable, bufferable, not allocated"}};
+  }
+  if (const int bits = AddressBitsOf(top); bits > 0) {
+    parameters.push_back(
+        {kMemoryBase, bits, 0,
+         fmt::format("the address of the machine's memory on the buses; a multiple "
+                     "of {}. The machine's own addresses begin at 0",
+                     kMemoryBaseAlignment)});
+  }
+  return parameters;
 }
 
 std::string SystemVerilogOf(const TopModule& top) {
@@ -55,13 +126,14 @@ std::string SystemVerilogOf(const TopModule& top) {
     }
   }
   std::string out = fmt::format("// {}\nmodule {} ", top.comment, top.name);
-  if (!attributes.empty()) {
-    out +=
-        "#(\n"
-        "    parameter logic [2:0] AXI_PROT = 3'b000,\n"
-        "    parameter logic [3:0] AXI_CACHE = 4'b0011\n"
-        ") ";
+  const std::vector<TopParameter> parameters = ParametersOf(top);
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const TopParameter& parameter = parameters[i];
+    out += fmt::format("{}    parameter logic [{}:0] {} = {}'h{:x}{}\n", i == 0 ? "#(\n" : "",
+                       parameter.bits - 1, parameter.name, parameter.bits, parameter.value,
+                       i + 1 < parameters.size() ? "," : "");
   }
+  if (!parameters.empty()) out += ") ";
   out += "(\n    input  logic clock,\n    input  logic reset";
   for (const Bus& bus : top.buses) {
     for (const Signal& signal : bus.signals) out += ",\n    " + PortOf(signal, bus.name);
@@ -78,7 +150,7 @@ std::string SystemVerilogOf(const TopModule& top) {
       out += "  " + DeclarationOf(signal, wires.name) + ";\n";
     }
   }
-  out += attributes;
+  out += attributes + BaseText(top);
   for (const Instance& instance : top.instances) {
     const std::string text = TextOf(instance);
     out += instance.only_in_simulation ? "`ifndef SYNTHESIS\n" + text + "`endif\n" : text;

@@ -6,11 +6,15 @@
 // modifiable and bufferable, not allocated in caches), which a system sets to what its interconnect
 // wants.
 //
+// The addresses of buses that AddMemoryBase names are those of the machine plus the top's parameter
+// MEMORY_BASE, by default 0, which places the machine's memory in the address space of a system.
+//
 // A top has a clock, a reset, buses (axi_signals.h), ports without a bus, and instances of library
 // modules whose ports are connected by name. A signal that is not a port of the top is a wire.
 #ifndef KILN_HARDWARE_TOP_MODULE_H_
 #define KILN_HARDWARE_TOP_MODULE_H_
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,11 +44,28 @@ struct TopModule {
   std::vector<Signal> observed;  // ports that only testbenches read
   std::vector<Bus> wires;        // buses between instances
   std::vector<Instance> instances;
+  std::vector<Bus> based;  // address signals of buses that MEMORY_BASE is added to
 };
 
 // Ties off the ports of an instance that belong to a bus which the top does not have: connects
 // inputs to zero and leaves outputs open.
 void TieOff(const Bus& bus, Instance* instance);
+
+// The name of this parameter.
+inline constexpr char kMemoryBase[] = "MEMORY_BASE";
+
+// Adds MEMORY_BASE to the addresses of an AXI4 master of the top that an instance drives.
+void AddMemoryBase(const Bus& bus, Instance* instance, TopModule* top);
+
+// A parameter of a top: its name, its bits, and the value that it has unless a system sets another.
+struct TopParameter {
+  std::string name;
+  int bits = 1;
+  uint64_t value = 0;
+  std::string text;  // for documents: what it is
+};
+// Returns the parameters of a top, in their order.
+std::vector<TopParameter> ParametersOf(const TopModule& top);
 
 // Returns the SystemVerilog text of the module.
 std::string SystemVerilogOf(const TopModule& top);

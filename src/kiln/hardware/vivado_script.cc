@@ -51,6 +51,10 @@ std::string VivadoScript(const DesignPackage& package) {
   const bool interrupt =
       std::ranges::find(top.ports, std::string_view("irq"), &Signal::name) != top.ports.end();
   out += fmt::format("set interrupts {{{}}}\n", interrupt ? "irq" : "");
+  out += "# Buses with registers, and the bytes of their addresses.\nset registers {";
+  for (const auto& [bus, map] : package.registers) out += fmt::format("{} 4096 ", bus);
+  if (!package.registers.empty()) out.pop_back();
+  out += "}\n";
   out += R"tcl(
 if {[llength $argv] != 2 || [lindex $argv 0] ni {synth package}} {
   puts stderr "usage: vivado -mode batch -source vivado.tcl -tclargs synth|package PART"
@@ -89,10 +93,30 @@ if {$action eq "synth"} {
   set_property value ACTIVE_HIGH $polarity
   foreach interrupt $interrupts {
     ipx::infer_bus_interface $interrupt xilinx.com:signal:interrupt_rtl:1.0 $core
+    set sensitivity [ipx::add_bus_parameter SENSITIVITY \
+      [ipx::get_bus_interfaces $interrupt -of_objects $core]]
+    set_property value LEVEL_HIGH $sensitivity
   }
   foreach {bus abstraction ports} $buses {
     ipx::infer_bus_interface $ports $abstraction $core
     ipx::associate_bus_interfaces -busif $bus -clock clock $core
+  }
+  ipx::associate_bus_interfaces -clock clock -reset reset $core
+  foreach {bus bytes} $registers {
+    # Vivado may have made a map when it found the bus.
+    if {[llength [ipx::get_memory_maps $bus -of_objects $core]] == 0} {
+      ipx::add_memory_map $bus $core
+    }
+    set interface [ipx::get_bus_interfaces $bus -of_objects $core]
+    set_property slave_memory_map_ref $bus $interface
+    set map [ipx::get_memory_maps $bus -of_objects $core]
+    if {[llength [ipx::get_address_blocks -of_objects $map]] == 0} {
+      ipx::add_address_block registers $map
+    }
+    set block [lindex [ipx::get_address_blocks -of_objects $map] 0]
+    set_property range $bytes $block
+    set_property width 32 $block
+    set_property usage register $block
   }
   ipx::create_xgui_files $core
   ipx::update_checksums $core

@@ -19,6 +19,7 @@
 #include "kiln/targets/binary/cost/events.h"
 #include "kiln/targets/binary/emit/emit.h"
 #include "kiln/targets/binary/isa/stream.h"
+#include "kiln/targets/binary/launch_guide.h"
 #include "kiln/targets/binary/run_network.h"
 #include "kiln/targets/binary/simulate/functional/functional.h"
 #include "kiln/targets/interface/folder_guide.h"
@@ -54,18 +55,19 @@ namespace {
 // Records launches at the functional level until the sample has kMostSampleBytes bytes, at least
 // one. The streams out are the stages.
 StatusOr<hardware::StreamSample> RecordSample(const NetworkProgram& program, const Batch& batch,
-                                              int stages, int64_t* launches) {
+                                              int stages, std::vector<HeldLaunch>* held) {
   hardware::StreamSample streams;
   hardware::SampleRun& sample = streams.run;
   streams.beats.assign(static_cast<size_t>(stages), 0);
   if (batch.inputs.empty()) return streams;
   sample.Split();
-  const auto record = [&](size_t kernel, const BlockProgram& block,
+  const auto record = [&](size_t kernel, size_t launch, const BlockProgram& block,
                           std::span<const int32_t> records, const StageResults& results) {
     std::vector<uint8_t> stream;
     AppendLoad(block, &stream);
     AppendRun(block, records, &stream);
-    if (*launches > 0 && sample.bytes() + stream.size() > kMostSampleBytes) return false;
+    if (!held->empty() && sample.bytes() + stream.size() > kMostSampleBytes) return false;
+    held->push_back({kernel, launch, sample.InputOf(0).size()});
     sample.Send(0, stream);
     const int64_t beat = block.config.beat_bytes, bits = block.config.activation_bits;
     for (size_t i = 0; i < block.stages.size(); ++i) {
@@ -88,7 +90,6 @@ StatusOr<hardware::StreamSample> RecordSample(const NetworkProgram& program, con
                     out, i);
       streams.beats[i] += out.size() / static_cast<size_t>(beat);
     }
-    ++*launches;
     return true;
   };
   bool full = false;
@@ -99,7 +100,7 @@ StatusOr<hardware::StreamSample> RecordSample(const NetworkProgram& program, con
                            const auto kernel = static_cast<size_t>(place.kernel);
                            const BlockProgram& block = program.launches()[kernel][launch].program;
                            FunctionalResult result = RunFunctional(block, records, {}, {});
-                           full = full || !record(kernel, block, records, result.results);
+                           full = full || !record(kernel, launch, block, records, result.results);
                            return std::move(result.results);
                          });
   KILN_RETURN_IF_ERROR(RunImage(*machine, batch.inputs));
@@ -120,9 +121,10 @@ Status BinaryAccelerator::EmitRtl(const Program& program, const FolderContent& c
   }
   std::erase_if(project.others, [](const auto& file) { return file.first == "program.txt"; });
   project.others.emplace_back("program.txt", own->Print());
-  int64_t recorded = 0;
+  std::vector<HeldLaunch> held;
   KILN_ASSIGN_OR_RETURN(const hardware::StreamSample streams,
-                        RecordSample(*own, content.sample, config_.stages, &recorded));
+                        RecordSample(*own, content.sample, config_.stages, &held));
+  const int64_t recorded = std::ssize(held);
   hardware::DesignGuide& guide =
       project.guide.emplace(GuideOf("binary", config_.name, content, program));
   if (recorded > 0) {
@@ -131,14 +133,15 @@ Status BinaryAccelerator::EmitRtl(const Program& program, const FolderContent& c
     guide.sample =
         fmt::format("The sample runs the first {} of {} launches of the network on one input.",
                     recorded, launches);
+    DescribeLaunches(*own, held, &guide);
   }
   guide.start = LaunchesInFolder(recorded, launches);
   guide.start +=
       "The machine has no registers: everything enters as beats of the stream `in`. After reset, "
       "send the\nbeats that load a program (`program.bin` holds the first one), then for each run "
       "a "
-      "header and the\nrecords of all pixels, rows first. Results leave on `out`. Kiln's "
-      "docs/binary-machine.md describes\nheaders and records.";
+      "header and the\nrecords of all pixels, rows first. Results leave on `out`. "
+      "docs/binary-machine.md of Kiln describes the beats that load a program.";
   guide.layout = fmt::format(
       "A beat has {} bytes. A record has the codes of a pixel, {} bits each, the low bits of a "
       "beat "
@@ -146,6 +149,7 @@ Status BinaryAccelerator::EmitRtl(const Program& program, const FolderContent& c
       "stage, and in its last\nbyte the number of the stage. `program.txt` lists the launches. The "
       "host keeps the network's tensors\nand gathers what each launch reads.",
       config_.beat_bytes, config_.activation_bits, config_.beat_codes());
+  guide.places = hardware::DesignGuide::Places::kBeats;
   guide.inputs = {{.name = "in",
                    .bits = config_.activation_bits,
                    .axes = {{"code", {{config_.beat_codes(), config_.activation_bits}}}},

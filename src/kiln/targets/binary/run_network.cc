@@ -64,9 +64,8 @@ class NetworkMachine final : public TensorMachine {
     std::vector<int32_t> records(static_cast<size_t>(record * first.height * first.width), 0);
     for (const RecordPart& part : launch.records) {
       const Tensor codes = CodesOf(part.value);
-      // A product's rows are the columns of a map of one row.
       MapSize size = SizeOf(part.value->shape());
-      if (first.height == 1 && size.height > 1 && first.kernel_width == 1) {
+      if (ReadsRows(first, part.value->shape())) {
         size.width *= size.height;
         size.height = 1;
       }
@@ -185,6 +184,10 @@ class Levels {
 };
 
 }  // namespace
+
+bool ReadsRows(const StageProgram& first, const Shape& shape) {
+  return first.height == 1 && first.kernel_width == 1 && SizeOf(shape).height > 1;
+}
 
 std::unique_ptr<TensorMachine> MakeNetworkMachine(const NetworkProgram& program, LaunchRun run) {
   return std::make_unique<NetworkMachine>(program, std::move(run));

@@ -35,6 +35,10 @@ StatusOr<RunResult> RunAndCount(const NetworkProgram& program, const Batch& batc
                                 const RunOptions& options, NetworkCounts* counts,
                                 const NetworkObserver& observer = {});
 
+// Returns whether a launch with this first stage reads a value as a map of one row: the rows of a
+// product are the columns of the map.
+bool ReadsRows(const StageProgram& first, const Shape& shape);
+
 // Runs a launch of a kernel on the records of all pixels, and adds its time to the kernel's trace.
 using LaunchRun = std::function<StatusOr<StageResults>(
     const KernelPlace& place, size_t launch, std::span<const int32_t> records, Trace* trace)>;

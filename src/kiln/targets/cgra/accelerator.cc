@@ -18,6 +18,7 @@
 #include "kiln/targets/cgra/cost/cost.h"
 #include "kiln/targets/cgra/cost/events.h"
 #include "kiln/targets/cgra/emit/emit.h"
+#include "kiln/targets/cgra/launch_guide.h"
 #include "kiln/targets/cgra/map/sat.h"
 #include "kiln/targets/cgra/run_network.h"
 #include "kiln/targets/cgra/simulate/functional/functional.h"
@@ -57,7 +58,7 @@ namespace {
 // Records launches at the functional level until the sample has kMostSampleBytes bytes, of the last
 // launch only the runs that fit. Sets `beats` to the beats that the machine sends.
 StatusOr<hardware::SampleRun> RecordSample(const NetworkProgram& program, const Batch& batch,
-                                           int64_t* beats, int64_t* launches) {
+                                           int64_t* beats, std::vector<HeldLaunch>* launches) {
   hardware::SampleRun sample;
   if (batch.inputs.empty()) return sample;
   const Config& config = program.config();
@@ -75,6 +76,10 @@ StatusOr<hardware::SampleRun> RecordSample(const NetworkProgram& program, const 
     full = runs < stream.ends.size();
     const int64_t threads = launch.threads - launch.first_sent, outputs = std::ssize(launch.drains),
                   run_bits = 32 * lanes * outputs * threads;
+    launches->push_back({.kernel = place.kernel,
+                         .launch = &launch,
+                         .runs = static_cast<int64_t>(runs),
+                         .offset = sample.InputOf(0).size()});
     sample.Send(0, std::span(stream.bytes).first(stream.ends[runs - 1]));
     sample.Expect({.name = program.kernels()[static_cast<size_t>(place.kernel)].name,
                    .base = static_cast<uint64_t>(*beats * 4 * lanes),
@@ -85,7 +90,6 @@ StatusOr<hardware::SampleRun> RecordSample(const NetworkProgram& program, const 
                             {"lane", {{lanes, 32}}}}},
                   out);
     *beats += static_cast<int64_t>(runs) * stream.beats_of_run;
-    ++*launches;
   };
   const std::unique_ptr<TensorMachine> machine = MakeNetworkMachine(
       program,
@@ -124,9 +128,11 @@ Status CgraAccelerator::EmitRtl(const Program& program, const FolderContent& con
                                                           : ProjectOf(config_));
   std::erase_if(project.others, [](const auto& file) { return file.first == "program.txt"; });
   project.others.emplace_back("program.txt", compiled->Print());
-  int64_t beats = 0, recorded = 0;
+  int64_t beats = 0;
+  std::vector<HeldLaunch> held;
   KILN_ASSIGN_OR_RETURN(const hardware::SampleRun sample,
-                        RecordSample(*compiled, content.sample, &beats, &recorded));
+                        RecordSample(*compiled, content.sample, &beats, &held));
+  const int64_t recorded = std::ssize(held);
   hardware::DesignGuide& guide =
       project.guide.emplace(GuideOf("cgra", config_.name, content, program));
   if (recorded > 0) {
@@ -135,6 +141,9 @@ Status CgraAccelerator::EmitRtl(const Program& program, const FolderContent& con
         "The sample runs the first {} of {} launches of the network on one "
         "input (of the last one maybe\nnot all runs).",
         recorded, launches);
+    std::string constants = DescribeLaunches(*compiled, held, &guide);
+    if (!constants.empty())
+      project.others.emplace_back(hardware::kLaunchConstants, std::move(constants));
   }
   guide.start = LaunchesInFolder(recorded, launches);
   guide.start +=
@@ -142,7 +151,7 @@ Status CgraAccelerator::EmitRtl(const Program& program, const FolderContent& con
       "send the\nbeats that load a configuration (`configuration.bin` holds the first one), then "
       "for each run a header\nand the data of its threads. Results leave on `out`, thread by "
       "thread "
-      "in order. Kiln's\ndocs/cgra-machine.md describes the headers.";
+      "in order. docs/cgra-machine.md of Kiln describes the beats that load a configuration.";
   guide.layout = fmt::format(
       "A beat has {} lanes of 32 bits, signed and little-endian, lane 0 first. A run sends, for "
       "each "
@@ -150,6 +159,7 @@ Status CgraAccelerator::EmitRtl(const Program& program, const FolderContent& con
       "lists the launches.\nThe host keeps the network's tensors and gathers what each launch "
       "reads.",
       config_.lanes);
+  guide.places = hardware::DesignGuide::Places::kBeats;
   guide.inputs = {{.name = "in",
                    .bits = 32,
                    .axes = {{"lane", {{config_.lanes, 32}}}},
@@ -162,6 +172,7 @@ Status CgraAccelerator::EmitRtl(const Program& program, const FolderContent& con
                     .meaning = "codes or sums of the launch's results"}};
   guide.files = {{"configuration.json", "the first configuration, field by field"},
                  {"configuration.bin", "the beats that load it"},
+                 {hardware::kLaunchConstants, "the constants of the launches in the sample"},
                  {"example.bin", "the beats that load it and run a few threads on made-up data"}};
   hardware::AddSoc({sample, {static_cast<uint64_t>(beats)}}, 0, &project);
   return hardware::WriteRtlProject(project, folder);

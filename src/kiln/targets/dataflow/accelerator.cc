@@ -3,7 +3,10 @@
 
 #include "kiln/targets/dataflow/accelerator.h"
 
+#include <absl/strings/ascii.h>
+
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -86,6 +89,23 @@ std::vector<hardware::PlacedTensor> PlacesOf(const Pipeline& pipeline, StageKind
   return places;
 }
 
+// Says what the sums of a tensor mean, by lists with a number for each channel or one for all.
+void SetLine(const ChannelLine& line, hardware::PlacedTensor* place) {
+  place->scales = line.factors;
+  place->offsets = line.offsets;
+  place->meaning += line.factors.size() == 1
+                        ? fmt::format(", value = {} * sum + {}", line.factors[0], line.offsets[0])
+                        : ", value = scale of the channel * sum + offset of the channel";
+  if (!std::isinf(line.low)) place->meaning += fmt::format(", at least {}", line.low);
+  if (!std::isinf(line.high)) place->meaning += fmt::format(", at most {}", line.high);
+  if (line.factors.size() > 1) {
+    place->meaning += fmt::format(
+        "; `driver/kiln_tensors.h` has both lists, KILN_OUTPUT_{0}_SCALES and "
+        "KILN_OUTPUT_{0}_OFFSETS",
+        absl::AsciiStrToUpper(place->name));
+  }
+}
+
 // Adds to each stream the tensor of the network that it carries, and what its codes mean.
 void NameTensors(const DataflowProgram& program, size_t segment, hardware::DesignGuide* guide) {
   const Lowered& network = program.network();
@@ -101,10 +121,12 @@ void NameTensors(const DataflowProgram& program, size_t segment, hardware::Desig
       (*places)[i].meaning = "`" + hardware::SampleName(tensor->value->name()) + "`";
       const auto& annotation = tensor->value->quantisation();
       if (tensor->line.has_value()) {
-        (*places)[i].meaning += ", value = scale of the channel * sum + offset";
+        SetLine(*tensor->line, &(*places)[i]);
       } else if (annotation.has_value() && annotation->scales.size() == 1) {
         const int64_t zero = annotation->zero_points.empty() ? 0 : annotation->zero_points[0];
         (*places)[i].meaning += ", " + CodeMeaning(annotation->scales[0], zero);
+        (*places)[i].scales = {annotation->scales[0]};
+        (*places)[i].zero_point = zero;
       }
     }
   };
@@ -170,8 +192,7 @@ std::string StartOf(const Pipeline& pipeline) {
   }
   return text +
          " the beats of an image on every stream in, and take the beats of every stream out. "
-         "The next\n   image may follow at once.\n\nKiln's docs/dataflow-machine.md "
-         "describes the registers and the order of codes.";
+         "The next\n   image may follow at once.";
 }
 
 }  // namespace
@@ -254,11 +275,13 @@ Status DataflowAccelerator::EmitRtl(const Program& program, const FolderContent&
         project.guide.emplace(GuideOf("dataflow", config_.name, content, program));
     if (segments.size() > 1) {
       guide.part = SegmentFolder(i);
-      // The files above the segments list the steps and the kernels of the network.
+      // The files above the segments list the steps, the kernels and the figures of the network.
       guide.host.clear();
       guide.kernels.clear();
+      guide.figures.clear();
     }
     guide.start = StartOf(pipeline);
+    guide.places = hardware::DesignGuide::Places::kStreams;
     guide.inputs = PlacesOf(pipeline, StageKind::kSource);
     guide.outputs = PlacesOf(pipeline, StageKind::kSink);
     guide.layout =

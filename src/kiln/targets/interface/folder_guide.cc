@@ -43,8 +43,8 @@ std::string LaunchesInFolder(int64_t held, int64_t launches) {
   if (held == 0) return "";
   return fmt::format(
       "The folder holds the machine and a sample, to simulate and to integrate it: the beats of "
-      "{} of the network's\n{} launches. How the host gathers the operands of a launch, and with "
-      "which scales, is not in it: `kiln run` and\n`kiln verify` do that.\n\n",
+      "{} of the network's {} launches. \"Launches\" says what the host gathers for each of "
+      "these, and what it does with the results.\n\n",
       held == launches ? "all" : fmt::format("the first {}", held), launches);
 }
 

@@ -19,8 +19,8 @@ inline constexpr char kWholeNetworkSample[] =
 // The most bytes of the sample of a machine whose network is many launches on streams; the first
 // launches that fit are in it.
 inline constexpr size_t kMostSampleBytes = size_t{4} << 20;
-// Returns a paragraph that says that the folder of such a machine holds `held` of its launches, and
-// what it does not hold; empty without any.
+// Returns a paragraph that says that the folder of such a machine holds `held` of its launches;
+// empty without any.
 std::string LaunchesInFolder(int64_t held, int64_t launches);
 
 // Returns the guide of a folder with its names, its figures and the kernels that the host computes;

@@ -105,19 +105,23 @@ hardware::TopModule TopOf(const Config& config) {
       config.name);
   top.buses = {{"control", hardware::AxiLiteSignals()}};
   std::vector<Bus> memory = MemoryBuses(config);
+  Instance machine = {"kiln_systolic", "machine", Keys().RtlParameters(config), {}};
   if (config.shared_bus) {
     top.buses.push_back({"memory", hardware::AxiSignalsWithIds(config.input_port_bytes,
                                                                kAddressBits, kSharedIdBits)});
     top.wires = std::move(memory);
-    top.instances.push_back(
-        {"kiln_shared_bus", "bus", {{"DATA_BYTES", std::to_string(config.input_port_bytes)}}, {}});
+    Instance shared = {
+        "kiln_shared_bus", "bus", {{"DATA_BYTES", std::to_string(config.input_port_bytes)}}, {}};
+    AddMemoryBase(top.buses.back(), &shared, &top);
+    top.instances.push_back(std::move(shared));
   } else {
     top.buses.insert(top.buses.end(), memory.begin(), memory.end());
+    for (const Bus& bus : memory) AddMemoryBase(bus, &machine, &top);
   }
-  Instance machine = {"kiln_systolic", "machine", Keys().RtlParameters(config), {}};
   for (const Bus& bus : ScaleBuses()) {
     if (config.block_size > 0) {
       top.buses.push_back(bus);
+      AddMemoryBase(bus, &machine, &top);
     } else {
       TieOff(bus, &machine);
     }
@@ -208,7 +212,7 @@ std::string StartOf(const SystolicProgram& program, const ProgramImage& image) {
       "first.\n   Addresses 0x0 to 0x{:x} belong to the machine; bytes that no file sets are 0. "
       "From the last {} bytes it only reads,\n   because it reads programs ahead. Addresses are "
       "the "
-      "machine's: a system may map them to another part of its memory.\n"
+      "machine's: `MEMORY_BASE` places them in a system.\n"
       "2. Write the inputs. Do so before every run, because later tensors may take their place.\n",
       image.memory_bytes + kPrefetchBytes - 1, kPrefetchBytes);
   const hardware::RegisterMap map = Registers();
@@ -239,8 +243,7 @@ std::string StartOf(const SystolicProgram& program, const ProgramImage& image) {
                     "{}. Read the outputs.\n\n`irq` is high while a bit is set both in "
                     "INTERRUPT_STATUS (0x{:03x}) and in INTERRUPT_ENABLE (0x{:03x}), which is 0 "
                     "after a reset: write 3 to INTERRUPT_ENABLE once, and after a run write what "
-                    "INTERRUPT_STATUS reads back to it.\n\nKiln's docs/rtl.md describes all "
-                    "registers, errors and counters.",
+                    "INTERRUPT_STATUS reads back to it.",
                     number, at("INTERRUPT_STATUS"), at("INTERRUPT_ENABLE"));
 }
 
@@ -260,6 +263,10 @@ std::vector<hardware::PlacedTensor> PlacesOf(const Binding& b) {
        .format = FormatOf(b),
        .meaning = MeaningOf(b)}};
   places[0].axes = AxesFrom(shape, b.strides, &places[0].base);
+  if (b.holds_codes() && !e.blocked()) {
+    places[0].scales = {e.scale};
+    places[0].zero_point = IsInteger(e.element) ? e.zero_point : 0;
+  }
   if (!e.blocked()) return places;
   std::vector<int64_t> blocks = shape;
   int64_t& along = blocks[static_cast<size_t>(b.scale_axis)];

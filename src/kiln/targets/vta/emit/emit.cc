@@ -50,7 +50,9 @@ hardware::TopModule TopOf(const Config& c) {
   top.observed_comment =
       "For testbenches: a launch is under way; stages that start an instruction.";
   top.observed = {{true, 1, "running"}, {true, 3, "starts"}};
-  top.instances = {{"kiln_vta", "machine", Keys().RtlParameters(c), {}}};
+  hardware::Instance machine = {"kiln_vta", "machine", Keys().RtlParameters(c), {}};
+  AddMemoryBase(top.buses.back(), &machine, &top);
+  top.instances = {std::move(machine)};
   return top;
 }
 

@@ -59,10 +59,13 @@ hardware::PlacedTensor PlaceOf(const ProgramParts& program, int index) {
   }
   if (map.wide) {
     place.axes.push_back({"byte", {{4, plane}}});
-    place.meaning = "value = scale of the channel * sum";
+    place.meaning = "value = scale of the channel * sum; `driver/kiln_tensors.h` has the scales";
+    place.scales = map.scales;
   } else {
     place.meaning = fmt::format("{}, codes {} to {}", CodeMeaning(map.codes.scale, map.codes.zero),
                                 map.codes.low, map.codes.high);
+    place.scales = {map.codes.scale};
+    place.zero_point = map.codes.zero;
   }
   return place;
 }
@@ -147,7 +150,24 @@ std::string StartOf(const ProgramParts& program, const ProgramVector& vector) {
                                      hardware::SampleName(program.kernels[step].name),
                                      launch.instructions.size(), launch.address));
   }
-  return text + "\nKiln's docs/vta-machine.md describes all registers, faults and counters.";
+  return text;
+}
+
+// Adds what software needs to start the launches.
+void AddConstants(const ProgramParts& program, const ProgramVector& vector,
+                  hardware::DesignGuide* guide) {
+  const bool one = vector.launches.size() == 1;
+  for (size_t i = 0; i < vector.launches.size(); ++i) {
+    const std::string name = one ? "PROGRAM" : fmt::format("PROGRAM_{}", i);
+    guide->constants.emplace_back(name + "_ADDRESS", vector.launches[i].address);
+    guide->constants.emplace_back(name + "_INSTRUCTIONS", vector.launches[i].instructions);
+  }
+  guide->constants.emplace_back("MEMORY_IMAGE_ADDRESS", vector.base);
+  guide->constants.emplace_back("MEMORY_BYTES", vector.base + vector.before.size());
+  if (program.images_at_once > 1) {
+    guide->constants.emplace_back("BATCH_IMAGES", program.images_at_once);
+    guide->constants.emplace_back("BATCH_STRIDE", program.config.block_out);
+  }
 }
 
 }  // namespace
@@ -167,6 +187,14 @@ Status EmitNetwork(const VtaProgram& program, const FolderContent& content,
   guide.layout =
       "The lists name every map that the host writes or reads between launches. Planes, "
       "blocks, rows and\nelements follow the original VTA.";
+  if (parts.images_at_once > 1) {
+    guide.layout += fmt::format(
+        " A run works on {} images at once: the lists say where the first one is, and the others "
+        "follow it {} bytes apart, at the same strides. The sample has one image, and zeros for "
+        "the others.",
+        parts.images_at_once, parts.config.block_out);
+  }
+  AddConstants(parts, vector, &guide);
   std::set<int> written, read;
   for (const Piece& piece : parts.plan.pieces) {
     const bool writes = piece.kind == Piece::Kind::kWrite;

@@ -1,0 +1,29 @@
+// What the README of an emitted folder says of launches: which elements of which tensor each lane
+// of the streams holds.
+#ifndef KILN_TARGETS_CGRA_LAUNCH_GUIDE_H_
+#define KILN_TARGETS_CGRA_LAUNCH_GUIDE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kiln/hardware/design_guide.h"
+#include "kiln/targets/cgra/compile/network_program.h"
+
+namespace kiln::cgra {
+
+// A launch of which the sample holds the first `runs` runs.
+struct HeldLaunch {
+  int kernel = 0;  // index into NetworkProgram::lowered()
+  const Launch* launch = nullptr;
+  int64_t runs = 0;
+  uint64_t offset = 0;  // of its first byte in the stream in
+};
+
+// Adds the launches to a guide. Returns the contents of hardware::kLaunchConstants: numbers of 32 bits.
+std::string DescribeLaunches(const NetworkProgram& program, const std::vector<HeldLaunch>& held,
+                             hardware::DesignGuide* guide);
+
+}  // namespace kiln::cgra
+
+#endif  // KILN_TARGETS_CGRA_LAUNCH_GUIDE_H_
