@@ -31,9 +31,8 @@ std::string TextOfValue(const Value& value) {
   const auto& annotation = value.quantisation();
   return fmt::format("`{}` ({}, {}; {})", hardware::SampleName(value.name()),
                      annotation->type.format.name, fmt::join(value.shape().dims(), " x "),
-                     CodeMeaning(annotation->scales[0], annotation->zero_points.empty()
-                                                            ? 0
-                                                            : annotation->zero_points[0]));
+                     CodeMeaning(annotation->scales[0],
+                                 annotation->zero_points.empty() ? 0 : annotation->zero_points[0]));
 }
 
 // Returns "channel 3" or "channels 3 to 6".
@@ -56,10 +55,9 @@ std::string Moved(const char* name, int64_t by) {
 
 std::string RecordText(const Launch& launch, const RecordPart& part) {
   const StageProgram& first = launch.program.stages[0];
-  std::string text =
-      fmt::format("{} of each record: {} of {}", RangeText("Code", part.first_code, part.channels),
-                  RangeText("channel", part.first_channel, part.channels),
-                  TextOfValue(*part.value));
+  std::string text = fmt::format(
+      "{} of each record: {} of {}", RangeText("Code", part.first_code, part.channels),
+      RangeText("channel", part.first_channel, part.channels), TextOfValue(*part.value));
   if (ReadsRows(first, part.value->shape())) {
     text += fmt::format(", of row {}; its rows are counted over all axes but the last",
                         Moved("x", part.x));
@@ -76,8 +74,8 @@ std::string ResultText(const Launch& launch, const ResultPart& part) {
       "Stage {}: {} x {} pixels of {} beats, {} columns. Its {} go to {} of {} at ({}, {})",
       part.stage, s.out_height, s.out_width, s.list, launch.program.config.columns(part.stage),
       RangeText("channel", 0, part.channels),
-      RangeText("channel", part.first_channel, part.channels),
-      TextOfValue(*part.value), "y", Moved("x", part.x));
+      RangeText("channel", part.first_channel, part.channels), TextOfValue(*part.value), "y",
+      Moved("x", part.x));
   if (s.out_height == 1) text += ", where a map of several rows has its pixels rows first along x";
   return text + ShiftText(part.shift);
 }

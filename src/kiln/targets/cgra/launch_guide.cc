@@ -66,10 +66,9 @@ class Constants {
 std::string CodesText(const Value& value) {
   const auto& annotation = value.quantisation();
   const auto codes = CodesOf(value);
-  std::string text = fmt::format("{}, {}", annotation->type.format.name,
-                                 fmt::join(value.shape().dims(), " x "));
-  if (codes.ok())
-    text += "; " + CodeMeaning(static_cast<float>(codes->scale), codes->zero);
+  std::string text =
+      fmt::format("{}, {}", annotation->type.format.name, fmt::join(value.shape().dims(), " x "));
+  if (codes.ok()) text += "; " + CodeMeaning(static_cast<float>(codes->scale), codes->zero);
   return text;
 }
 
@@ -129,14 +128,15 @@ std::string BufferText(const MachineKernel& kernel, int number, Constants* const
                        constants->Add(buffer), hardware::kLaunchConstants);
   }
   if (!buffer.is_result)
-    return fmt::format("numbers that the kernel keeps (buffer {}, {} numbers)", number, buffer.size);
+    return fmt::format("numbers that the kernel keeps (buffer {}, {} numbers)", number,
+                       buffer.size);
   const std::string name = hardware::SampleName(kernel.result->name());
   if (!kernel.line.has_value())
     return fmt::format("the result `{}` ({})", name, CodesText(*kernel.result));
-  return fmt::format("sums of the result `{}` (32 bits, {}; {})", name,
-                     fmt::join(kernel.result->shape().dims(), " x "),
-                     SumsText(kernel.result->shape(), *kernel.line, launches->size() - 1,
-                              &launches->back()));
+  return fmt::format(
+      "sums of the result `{}` (32 bits, {}; {})", name,
+      fmt::join(kernel.result->shape().dims(), " x "),
+      SumsText(kernel.result->shape(), *kernel.line, launches->size() - 1, &launches->back()));
 }
 
 // Returns which elements an index names: "element e, where e = ..., if e < 10". `axes` are those of
@@ -204,10 +204,10 @@ std::string DescribeLaunches(const NetworkProgram& program, const std::vector<He
     }
     for (size_t i = 0; i < launch.drains.size(); ++i) {
       const Drain& drain = launch.drains[i];
-      text.writes.push_back(fmt::format(
-          "`{}`: {}, {}.", hardware::SampleName(loaded.outputs[i]),
-          BufferText(kernel, drain.buffer, &constants, &guide->launches),
-          ElementsText(drain.at.text(), AxesOf(kernel, drain.buffer))));
+      text.writes.push_back(
+          fmt::format("`{}`: {}, {}.", hardware::SampleName(loaded.outputs[i]),
+                      BufferText(kernel, drain.buffer, &constants, &guide->launches),
+                      ElementsText(drain.at.text(), AxesOf(kernel, drain.buffer))));
     }
   }
   guide->views = ViewItems(program.views(), std::move(read));

@@ -41,8 +41,8 @@ std::string PositionText(std::string_view name, const StridedView& view) {
   const int64_t elements = below;
   for (const StridedLoop& loop : loops) {
     below /= loop.count;
-    text = SumText(text, ProductText(DigitText(name, below, loop.count, elements / below),
-                                     loop.strides[0]));
+    text = SumText(
+        text, ProductText(DigitText(name, below, loop.count, elements / below), loop.strides[0]));
   }
   return SumText(text, view.offset);
 }

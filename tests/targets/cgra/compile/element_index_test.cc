@@ -50,28 +50,35 @@ std::string Numbers(int count) {
 TEST(IndexText, OfConvolutionsWithChannelsFirst) {
   const std::string q = kQuantised;
   Check("graph \"g\" { input %x : f32[1x3x7x9]" + q +
-            "const %w : f32[5x3x3x2] quant int8 per_tensor symmetric scale=[1] = [" +
-            Numbers(90) + "]\n"
+            "const %w : f32[5x3x3x2] quant int8 per_tensor symmetric scale=[1] = [" + Numbers(90) +
+            "]\n"
             "%y = conv %x, %w {dilations=[2, 1], kernel_shape=[3, 2], pads=[2, 1, 1, 0], "
-            "strides=[2, 3]} \"conv\" : f32[1x5x3x3]" + q +
+            "strides=[2, 3]} \"conv\" : f32[1x5x3x3]" +
+            q +
             "%z = max_pool %y {kernel_shape=[2, 2], pads=[1, 0, 0, 0], strides=[2, 1]} \"pool\" "
-            ": f32[1x5x2x2]" + q + "output %z }",
+            ": f32[1x5x2x2]" +
+            q + "output %z }",
         2);
   Check("graph \"g\" { input %x : f32[1x4x11]" + q +
             "const %w : f32[6x2x3] quant int8 per_tensor symmetric scale=[1] = [" + Numbers(36) +
             "]\n%y = conv %x, %w {group=2, kernel_shape=[3], pads=[1, 1], strides=[2]} \"conv\" "
-            ": f32[1x6x6]" + q + "output %y }",
+            ": f32[1x6x6]" +
+            q + "output %y }",
         1);
 }
 
 TEST(IndexText, OfMovesAndBroadcasts) {
   const std::string q = kQuantised;
-  Check("graph \"g\" { input %x : f32[1x4x6]" + q + "const %i : i64[3] = [2, -1, 0]\n"
-        "%y = gather %x, %i {axis=1} \"rows\" : f32[1x3x6]" + q +
-        "const %p : i64[6] = [0, 1, 2, 0, 0, 1]\n"
-        "%z = pad %y, %p \"pad\" : f32[1x4x9]" + q +
-        "const %c : f32[4x1] = [1, -2, 0.5, 3]\n"
-        "%s = add %z, %c \"add\" : f32[1x4x9]" + q + "output %s }",
+  Check("graph \"g\" { input %x : f32[1x4x6]" + q +
+            "const %i : i64[3] = [2, -1, 0]\n"
+            "%y = gather %x, %i {axis=1} \"rows\" : f32[1x3x6]" +
+            q +
+            "const %p : i64[6] = [0, 1, 2, 0, 0, 1]\n"
+            "%z = pad %y, %p \"pad\" : f32[1x4x9]" +
+            q +
+            "const %c : f32[4x1] = [1, -2, 0.5, 3]\n"
+            "%s = add %z, %c \"add\" : f32[1x4x9]" +
+            q + "output %s }",
         3);
 }
 
