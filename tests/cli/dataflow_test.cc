@@ -361,8 +361,11 @@ TEST_F(DataflowCommands, EmitsAFolderForEachSegment) {
                                   "2. Compute `middle` on the host.\n"
                                   "3. `segment1`: send `2`, and take `3`.\n"));
     EXPECT_THAT(readme, HasSubstr("\n## Figures\n"));
-    EXPECT_THAT(ReadFile(Path("design/segment0/README.md")).value_or(""),
-                testing::Not(HasSubstr("## Kernels of the host")));
+    // A segment's page names nothing outside of its folder, and no figures of all segments.
+    const std::string of_segment = ReadFile(Path("design/segment0/README.md")).value_or("");
+    EXPECT_THAT(of_segment, HasSubstr("\n## Start a run\n"));
+    for (const char* other : {"## Kernels of the host", "## Figures", "kernels.txt"})
+      EXPECT_THAT(of_segment, testing::Not(HasSubstr(other)));
     for (const char* file : {"segment0/README.md", "segment1/README.md", "segment1/design.core",
                              "segment1/sample/steps.txt", "kernels.txt"}) {
       EXPECT_TRUE(std::filesystem::exists(Path("design") + "/" + file)) << file;

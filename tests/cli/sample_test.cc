@@ -295,6 +295,25 @@ TEST_F(EmittedSample, VtaRunsAtAnotherAddress) {
                                     std::stoul(count[1].str(), nullptr, 16), address[1].str())));
   EXPECT_THAT(tensors, ContainsRegex("KILN_MEMORY_BYTES 0x[0-9a-f]+u\n"));
 }
+// A machine that works on several images at once says where the others are.
+TEST_F(EmittedSample, VtaNamesTheImagesOfABatch) {
+  Emit("accelerators/vta-batch-4.yaml", R"(graph "small" {
+  input %image : f32[1x2x6x6]
+  const %w : f32[2x2x3x3] = [1, -2, 3, 4, 1, 2, 3, 1, 2, 2, 1, 0, 1, 1, 3, 1, 2, 1,
+                             1, 2, 0, 4, 1, 2, -3, 1, 2, 2, 1, 0, 1, 1, 3, 1, 2, 1]
+  %y = conv %image, %w {kernel_shape=[3, 3]} : f32[1x2x4x4]
+  %z = conv %y, %w {kernel_shape=[3, 3]} : f32[1x2x2x2]
+  output %z
+}
+)");
+  EXPECT_THAT(
+      WordsOf("design/README.md"),
+      HasSubstr("A run works on 4 images at once: the lists say where the first one is, and "
+                "the others follow it 16 bytes apart"));
+  const std::string tensors = ReadFile(Path("design/driver/kiln_tensors.h")).value_or("");
+  EXPECT_THAT(tensors, HasSubstr("#define KILN_BATCH_IMAGES 0x4u\n"));
+  EXPECT_THAT(tensors, HasSubstr("#define KILN_BATCH_STRIDE 0x10u\n"));
+}
 TEST_F(EmittedSample, StreamMachinesHaveNoMemoryBase) {
   Emit("accelerators/se-4.yaml", kRectified);
   bool passes = false;

@@ -79,9 +79,8 @@ TEST(EmittedLaunches, HaveTheRecordsOfTheReadme) {
   std::vector<float> values;
   for (int i = 0; i < 24; ++i) values.push_back(0.5F * static_cast<float>(i - 10 - 3));
   const TemporaryFolder folder = *TemporaryFolder::Create("kiln-binary-launches");
-  const FolderContent content{.network = "net",
-                              .sample = {{Tensor::Of<float>({1, 3, 4, 2}, values)}},
-                              .figures = ""};
+  const FolderContent content{
+      .network = "net", .sample = {{Tensor::Of<float>({1, 3, 4, 2}, values)}}, .figures = ""};
   ASSERT_EQ(accelerator.EmitRtl(**program, content, folder.path() / "design"), OkStatus());
   const auto text = [&](const std::string& name) {
     return ReadFile(folder.path() / "design" / name).value_or("");
