@@ -21,10 +21,10 @@
 // is accepted; a write changes them in the cycle in which its response is offered. A master that
 // reads an address that it has written, without waiting for the response, gets the old bytes.
 //
-// The memory begins at the address KILN_MEMORY_BASE of the buses, by default 0; bytes() and Poison()
-// count from there. Accesses below it, and at or beyond the size, are answered by DECERR, and reads there return 0xee bytes;
-// accesses to a range given to Poison() are answered by SLVERR. The seeds determine the behaviour
-// completely.
+// The memory begins at the address KILN_MEMORY_BASE of the buses, by default 0; bytes() and
+// Poison() count from there. Accesses below it, and at or beyond the size, are answered by DECERR,
+// and reads there return 0xee bytes; accesses to a range given to Poison() are answered by SLVERR.
+// The seeds determine the behaviour completely.
 #ifndef KILN_TESTBENCH_AXI_MEMORY_H_
 #define KILN_TESTBENCH_AXI_MEMORY_H_
 

@@ -189,8 +189,8 @@ class EmittedSample : public testing::Test {
         << ReadFile(log).value_or("");
   }
 
-  // Checks that the launches of the header are those of the sample: each begins where the one before
-  // ends. `bytes` are those of a beat, and `beats_of` the beats of a launch by its numbers.
+  // Checks that the launches of the header are those of the sample: each begins where the one
+  // before ends. `bytes` are those of a beat, and `beats_of` the beats of a launch by its numbers.
   void CheckLaunches(
       uint64_t bytes,
       const std::function<uint64_t(const std::map<std::string, uint64_t>&)>& beats_of) const {

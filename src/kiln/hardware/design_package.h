@@ -53,8 +53,9 @@ std::string CoreNameOf(const DesignPackage& package);
 // testbench and data, and the targets default, lint and sim (Verilator) and synth (Vivado).
 std::string FuseSocCore(const DesignPackage& package);
 // IEEE 1685-2014: bus interfaces with their port maps, memory maps of the registers, ports, file
-// sets, the parameters of the top, and those of the machine as fixed values. AXI buses refer to ARM's definitions
-// (amba.com:AMBA4); clock, reset and interrupt refer to Xilinx' (xilinx.com:signal).
+// sets, the parameters of the top, and those of the machine as fixed values. AXI buses refer to
+// ARM's definitions (amba.com:AMBA4); clock, reset and interrupt refer to Xilinx'
+// (xilinx.com:signal).
 std::string IpXactComponent(const DesignPackage& package);
 // Tcl for Vivado: `synth PART` synthesises out of context, `package PART` makes an IP in build/.
 std::string VivadoScript(const DesignPackage& package);

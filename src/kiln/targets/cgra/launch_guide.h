@@ -20,7 +20,8 @@ struct HeldLaunch {
   uint64_t offset = 0;  // of its first byte in the stream in
 };
 
-// Adds the launches to a guide. Returns the contents of hardware::kLaunchConstants: numbers of 32 bits.
+// Adds the launches to a guide. Returns the contents of hardware::kLaunchConstants: numbers of 32
+// bits.
 std::string DescribeLaunches(const NetworkProgram& program, const std::vector<HeldLaunch>& held,
                              hardware::DesignGuide* guide);
 

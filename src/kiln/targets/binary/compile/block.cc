@@ -206,8 +206,8 @@ int64_t EstimateCycles(std::span<const Launch> launches) {
 
 namespace {
 
-// Returns the values of a layer that no stage rounds. A stage rounds the result of the layer itself,
-// also if a sum or a concatenation follows on the machine.
+// Returns the values of a layer that no stage rounds. A stage rounds the result of the layer, also
+// if a sum or a concatenation follows on the machine.
 std::vector<std::string> UnroundedOf(const BlockLayer& layer) {
   const auto joined = std::ranges::find_if(layer.nodes, [&layer](const Node* node) {
     return node->op() == Op::kConcat ||

@@ -69,8 +69,8 @@ std::string ChannelText(std::string_view e, bool channels_last, int64_t pixels, 
                        : DigitText(e, pixels, channels, channels);
 }
 
-// Returns what PixelOf and ElementOf say, as text: the positions along the axes of an image. `pixel`
-// and `tap` are names, or expressions of names with / and %.
+// Returns what PixelOf and ElementOf say, as text: the positions along the axes of an image.
+// `pixel` and `tap` are names, or expressions of names with / and %.
 IndexText WindowText(const std::vector<WindowAxis>& axes, bool channels_last, std::string pixel,
                      std::string tap, std::string channel) {
   IndexText text;
