@@ -211,8 +211,7 @@ std::string StartOf(const SystolicProgram& program, const ProgramImage& image) {
       "1. Reset the machine. Load `memory.hex` into memory: 16-byte words, most significant byte "
       "first.\n   Addresses 0x0 to 0x{:x} belong to the machine; bytes that no file sets are 0. "
       "From the last {} bytes it only reads,\n   because it reads programs ahead. Addresses are "
-      "the "
-      "machine's: `MEMORY_BASE` places them in a system.\n"
+      "the machine's: `MEMORY_BASE` places them in a system.\n"
       "2. Write the inputs. Do so before every run, because later tensors may take their place.\n",
       image.memory_bytes + kPrefetchBytes - 1, kPrefetchBytes);
   const hardware::RegisterMap map = Registers();
