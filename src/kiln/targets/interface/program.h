@@ -34,7 +34,7 @@ struct KernelInfo {
   std::vector<std::string> source_nodes;  // ONNX node names
   // Names of the values that do not leave the kernel and are not rounded to their annotations: only
   // other nodes of the kernel read them.
-  std::vector<std::string> unrounded_values;
+  std::vector<std::string> unrounded_values = {};
   std::string unit;         // "matrix", "depthwise", "vector", "host", ...
   std::string operation;    // "conv 3x3 16->16 /1 @32x32 +add +relu", for reports
   int64_t macs = 0;         // multiply-accumulates of its nodes for one image
