@@ -18,6 +18,12 @@ static const struct counter counters[] = {KILN_COUNTERS(KILN_COUNTER){NULL, 0, 0
 static const uint32_t program_registers[] = {KILN_PROGRAM_REGISTERS(KILN_WORD)};
 #undef KILN_WORD
 
+#ifdef KILN_BUS_WORDS
+#define KILN_WORD(number) number,
+static const unsigned bus_words[] = {KILN_BUS_WORDS(KILN_WORD)};
+#undef KILN_WORD
+#endif
+
 static int same_text(const char* a, const char* b) {
   while (*a != '\0' && *a == *b) {
     ++a;
@@ -46,12 +52,27 @@ int kiln_probe(kiln_device* device) {
 }
 
 int kiln_start(kiln_device* device, const kiln_program* program) {
+  kiln_program placed = *program;
   unsigned i;
   if (has_bits(device, KILN_BUSY_ADDRESS, KILN_BUSY_MASK, KILN_BUSY_VALUE)) return KILN_BUSY;
+#ifdef KILN_BUS_WORDS
+  for (i = 0; i < sizeof bus_words / sizeof *bus_words; ++i) {
+    uint32_t* words = &placed.words[bus_words[i]];
+    const uint64_t address = device->memory_bus + (words[0] | (uint64_t)words[1] << 32);
+    words[0] = (uint32_t)address;
+    words[1] = (uint32_t)(address >> 32);
+  }
+#endif
   for (i = 0; i < KILN_PROGRAM_WORDS; ++i)
-    kiln_write32(device, program_registers[i], program->words[i]);
+    kiln_write32(device, program_registers[i], placed.words[i]);
   kiln_write32(device, KILN_START_ADDRESS, KILN_START_VALUE);
   return KILN_OK;
+}
+
+void kiln_write_address(kiln_device* device, uint32_t first_register, uint64_t address) {
+  address += device->memory_bus;
+  kiln_write32(device, first_register, (uint32_t)address);
+  kiln_write32(device, first_register + 4, (uint32_t)(address >> 32));
 }
 
 int kiln_wait(kiln_device* device, uint32_t polls) {

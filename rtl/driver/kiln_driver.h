@@ -29,7 +29,8 @@ enum {
 };
 
 /* Selects a program: the values of the registers KILN_PROGRAM_REGISTERS, which KILN_WORD_NAME
- * indexes. */
+ * indexes. Addresses count from the beginning of the machine's memory, as those of
+ * kiln_memory_write do. */
 typedef struct kiln_program {
   uint32_t words[KILN_PROGRAM_WORDS];
 } kiln_program;
@@ -37,8 +38,13 @@ typedef struct kiln_program {
 /* Checks that this machine is at the registers: KILN_OK or KILN_NO_MACHINE. */
 int kiln_probe(kiln_device* device);
 
-/* Starts a program: KILN_OK or KILN_BUSY. Its memory must have been written before. */
+/* Starts a program: KILN_OK or KILN_BUSY. Its memory must have been written before. Adds
+ * device->memory_bus to the words that are addresses of the machine's buses (KILN_BUS_WORDS). */
 int kiln_start(kiln_device* device, const kiln_program* program);
+
+/* Writes an address of the machine's buses to a register of two words, the lower one first: the
+ * address of byte `address` of the machine's memory. Registers of constants, for instance. */
+void kiln_write_address(kiln_device* device, uint32_t first_register, uint64_t address);
 
 /* Waits until the program has ended, for at most `polls` looks at the status with kiln_pause
  * between them: KILN_OK, KILN_FAILED or KILN_TIMEOUT. */

@@ -15,13 +15,16 @@
 typedef struct kiln_device {
   volatile unsigned char* registers; /* of the machine's AXI4-Lite port; bare metal and Linux */
   volatile unsigned char* memory;    /* of the machine, from its address 0 on */
+  uint64_t memory_bus;               /* where that address is on the machine's buses */
   uint64_t memory_bytes;
   int descriptors[3]; /* of the platform */
 } kiln_device;
 
 /* Opens the machine `where`; the platform's file says what names it, and NULL is its default.
- * Memory is at the machine's addresses [0, memory_bytes). Returns 0, or -1 with errno set where
- * there is one. */
+ * Memory is at the machine's addresses [0, memory_bytes). Sets device->memory_bus: the driver adds
+ * it to the addresses that registers hold, if the machine takes addresses of its buses
+ * (KILN_BUS_WORDS in kiln_registers.h). Define KILN_MEMORY_BUS where the platform's default is
+ * wrong. Returns 0, or -1 with errno set where there is one. */
 int kiln_open(kiln_device* device, const char* where, uint64_t memory_bytes);
 void kiln_close(kiln_device* device);
 

@@ -18,6 +18,11 @@
 #define PROTOCOL 0x314d49534e4c494bull /* "KILNSIM1" */
 #define PAUSE_CYCLES 64u
 
+/* The MEMORY_BASE with which the simulation was built. */
+#ifndef KILN_MEMORY_BUS
+#define KILN_MEMORY_BUS 0
+#endif
+
 enum { MAP = 1, WRITE = 2, READ = 4, READ_REGISTER = 8, WRITE_REGISTER = 9, IDLE = 10 };
 
 static void fail(const char* what) {
@@ -91,6 +96,7 @@ int kiln_open(kiln_device* device, const char* where, uint64_t memory_bytes) {
   pid_t child;
   uint64_t protocol = 0, range[2];
   memset(device, 0, sizeof *device);
+  device->memory_bus = KILN_MEMORY_BUS;
   device->memory_bytes = memory_bytes;
   if (pipe(to) != 0 || pipe(from) != 0) return -1;
   child = fork();

@@ -77,6 +77,9 @@ int main(int count, char** values) {
       case KILN_SAMPLE_SET:
         kiln_write32(&device, (uint32_t)step->address, (uint32_t)step->size);
         break;
+      case KILN_SAMPLE_PLACE:
+        kiln_write_address(&device, (uint32_t)step->address, step->size);
+        break;
       case KILN_SAMPLE_RUN:
         failed = run(&device, &step->program);
         break;

@@ -10,6 +10,10 @@
 // channels of the machine, a line `channel C W H F L` for each: words, the highest level, and the
 // cycles of the first and the last word. Cycle 0 is the first one that CYCLES counts.
 //
+// The memory begins at the address KILN_MEMORY_BASE of the buses (kiln_axi_memory.h). The addresses
+// of samples, of --run and of sessions count from its beginning; KILN_MEMORY_BASE is added to those
+// that registers take.
+//
 // A machine with ports of its own (KILN_PORTS in design.h) reads the same memory through them. It
 // is started by registers of its own, from KILN_MACHINE_REGISTERS on: by the sample, or by --set.
 // A run starts when the ports have read as far ahead as they can.
@@ -119,6 +123,12 @@ class Bench {
 #endif
     return kiln::testbench::AxiLiteWrite(top_, address, data, [&] { Settle(); }, [&] { Edge(); });
   }
+  // Writes the bus address of byte `place` of the memory to a register of two words.
+  bool Place(uint32_t address, uint64_t place) {
+    place += KILN_MEMORY_BASE;
+    return WriteRegister(address, static_cast<uint32_t>(place)) &&
+           WriteRegister(address + 4, static_cast<uint32_t>(place >> 32));
+  }
   uint32_t ReadRegister(uint32_t address, bool* error = nullptr) {
 #ifdef KILN_PORTS
     if (address >= KILN_MACHINE_REGISTERS) {
@@ -151,11 +161,11 @@ class Bench {
   // nothing and returns false.
   bool Run(const std::vector<uint64_t>& words, uint64_t limit) {
     for (size_t i = 0; i < words.size(); ++i) {
-      for (uint32_t half = 0; half < kiln_design::kProgram[i].words; ++half) {
-        if (!WriteRegister(kiln_design::kProgram[i].address + 4 * half,
-                           static_cast<uint32_t>(words[i] >> (32 * half))))
-          return false;
-      }
+      const auto& word = kiln_design::kProgram[i];
+      const bool written = word.words == 2
+                               ? Place(word.address, words[i])
+                               : WriteRegister(word.address, static_cast<uint32_t>(words[i]));
+      if (!written) return false;
     }
     ReadAhead();
     channels_.assign(kiln_design::kChannels, {});
@@ -403,6 +413,8 @@ int RunSample(const Arguments& arguments, Bench& bench, Wave& wave) {
   for (const kiln::testbench::SampleStep& step : sample.steps()) {
     if (step.kind == Kind::kWrite) sample.Write(step, memory);
     if (step.kind == Kind::kSet) Set(bench, step.address, step.value);
+    if (step.kind == Kind::kPlace && !bench.Place(step.address, step.base))
+      Fail("register " + std::to_string(step.address) + " refuses its address");
     if (step.kind == Kind::kExpect && !sample.Compare(step, memory)) break;
     if (step.kind != Kind::kRun) continue;
     if (step.words.size() != std::size(kiln_design::kProgram))

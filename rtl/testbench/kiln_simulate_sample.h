@@ -6,6 +6,8 @@
 //
 //   write OFFSET BYTES ADDRESS     copies bytes of input0.bin into the memory
 //   set ADDRESS VALUE              writes a register
+//   place ADDRESS PLACE            writes the bus address of byte PLACE of the memory to a register
+//                                  of two words, the lower one first
 //   run WORD ...                   starts the machine; its testbench defines the words
 //   expect S OFFSET BASE BITS KIND NAME AXIS ...
 //                                  compares a tensor with the memory, or with stream out number S.
@@ -38,7 +40,7 @@ namespace kiln::testbench {
 
 // A step of the sample.
 struct SampleStep {
-  enum class Kind { kWrite, kSet, kRun, kExpect } kind = Kind::kWrite;
+  enum class Kind { kWrite, kSet, kPlace, kRun, kExpect } kind = Kind::kWrite;
   uint64_t stream = 0, offset = 0, bytes = 0, base = 0;
   uint32_t address = 0, value = 0;  // of a register
   std::vector<uint64_t> words;      // of a run
@@ -149,6 +151,9 @@ class Sample {
     } else if (word == "set") {
       step.kind = SampleStep::Kind::kSet;
       if (!(in >> step.address >> step.value)) Wrong(line);
+    } else if (word == "place") {
+      step.kind = SampleStep::Kind::kPlace;
+      if (!(in >> step.address >> step.base)) Wrong(line);
     } else if (word == "run") {
       step.kind = SampleStep::Kind::kRun;
       for (uint64_t number = 0; in >> number;) step.words.push_back(number);

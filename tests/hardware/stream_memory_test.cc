@@ -121,11 +121,14 @@ TEST(StreamMemory, PortsReadConstantsBehindTheStreams) {
   };
   // The streams take a page each.
   EXPECT_THAT(file("sample/steps.txt"), HasSubstr("write 0 5000 8192\n"
-                                                  "set 4352 8192\nset 4356 0\n"
-                                                  "set 4360 12288\nset 4364 0\nset 4104 1\n"
+                                                  "place 4352 8192\nplace 4360 12288\n"
+                                                  "set 4104 1\n"
                                                   "write 5000 40 0\nrun 0 10 4096 1\n"));
   EXPECT_THAT(file("driver/kiln_sample.c"),
-              HasSubstr("{KILN_SAMPLE_SET, \"register\", 0x1108u, NULL, 0x3000u, {{0}}}"));
+              HasSubstr("{KILN_SAMPLE_PLACE, \"address\", 0x1108u, NULL, 0x3000u, {{0}}}"));
+  EXPECT_THAT(file("driver/kiln_registers.h"),
+              HasSubstr("#define KILN_BUS_WORDS(WORD) \\\n  WORD(KILN_WORD_IN_ADDRESS) \\\n"
+                        "  WORD(KILN_WORD_OUT_ADDRESS)\n"));
   EXPECT_THAT(file("driver/kiln_registers.h"),
               testing::ContainsRegex("KILN_REGISTER_BYTES +0x2000u"));
   EXPECT_THAT(file("design.h"), HasSubstr("#define KILN_PORTS(PORT) PORT(weights0, 32)\n"));

@@ -43,6 +43,8 @@ constexpr KnownFile kKnownFiles[] = {
     {"waivers.vlt", "the warnings of Verilator that the design does without, with reasons"},
     {"driver/kiln_registers.h",
      "the register map as a C header: addresses, fields and what they mean"},
+    {"driver/kiln_machine_registers.h",
+     "the registers of the bus `machine_` as a C header, with the prefix `KILN_MACHINE`"},
     {kTensorHeader, "addresses and sizes of inputs and outputs as a C header"},
     {"driver/", "a driver in C for the machine, with an example"},
     {"emitted.txt", "the files that Kiln wrote, for the next emission to this folder"},

@@ -78,6 +78,11 @@ std::string StepsText(const RegisterMap& map, const DriverExample& example) {
             fmt::format("    {{KILN_SAMPLE_SET, \"register\", {:#x}u, NULL, {:#x}u, {{{{0}}}}}},\n",
                         step.address, step.value);
         break;
+      case Step::Kind::kPlace:
+        rows += fmt::format(
+            "    {{KILN_SAMPLE_PLACE, \"address\", {:#x}u, NULL, {:#x}u, {{{{0}}}}}},\n",
+            step.address, step.place);
+        break;
       case Step::Kind::kRun:
         rows += RunRow(map, step);
         break;

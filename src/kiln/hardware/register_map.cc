@@ -113,6 +113,16 @@ std::string ControlDefinitions(const RegisterMap& map) {
     addresses.push_back(Address(words[i]));
   }
   out += ListOf("KILN_PROGRAM_REGISTERS", "WORD", addresses);
+  if (control.has_bus_addresses) {
+    std::vector<std::string> numbers;
+    for (const std::string& name : control.program) {
+      if (FindRegister(map, name).words == 2) numbers.push_back("KILN_WORD_" + name);
+    }
+    out += Comment(
+        "Of these, the lower words of addresses of the machine's buses: the driver adds the "
+        "address at which the buses have the machine's memory.");
+    out += ListOf("KILN_BUS_WORDS", "WORD", numbers);
+  }
 
   out += "\n/* How the driver controls the machine: in the register, bits and their value. */\n";
   out += ControlOf("KILN_START", control.start) + ControlOf("KILN_BUSY", control.busy) +

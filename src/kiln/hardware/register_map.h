@@ -60,6 +60,9 @@ struct ProgramControl {
   // words are written word by word. Empty: the machine runs no programs, and the driver cannot be
   // used.
   std::vector<std::string> program;
+  // Whether those of two words hold addresses of the machine's buses, to which the driver adds the
+  // address of its memory there. Else they count from the beginning of the memory, or are none.
+  bool has_bus_addresses = false;
   RegisterBits start;  // the value that is written
   RegisterBits busy;   // while a program runs
   RegisterBits ended;  // after the end of a program, with or without an error

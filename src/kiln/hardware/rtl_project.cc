@@ -62,6 +62,8 @@ constexpr char kTop[] = "TOP := ";
 constexpr char kArguments[] = "ARGUMENTS ?= ";
 std::string SettingsOf(const RtlProject& project) {
   std::string base;
+  // Of 0 bits: the top has no such parameter, but the testbench a memory that has an address.
+  if (project.places_memory) base = fmt::format("{}_BITS := 0\n", kMemoryBase);
   if (project.description.has_value()) {
     for (const TopParameter& parameter : ParametersOf(*project.description)) {
       if (parameter.name == kMemoryBase)

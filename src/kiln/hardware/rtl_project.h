@@ -33,6 +33,9 @@ struct RtlProject {
   std::vector<std::string> testbench;
   // Files of rtl/driver, for the folder driver/ (driver_folder.h).
   std::vector<std::string> driver = {};
+  // Whether the testbench writes the addresses of its memory to registers, so that the memory may
+  // have any address in a simulation (MEMORY_BASE) without a parameter of the top.
+  bool places_memory = false;
   std::string simulation_arguments;                         // arguments of `make sim`
   std::vector<std::pair<std::string, std::string>> others;  // name and text: images, headers
   std::optional<TopModule> description;                     // of the top, for the files below

@@ -80,6 +80,11 @@ void SampleRun::Set(uint32_t address, uint32_t value) {
   list_.push_back({.kind = Step::Kind::kSet, .address = address, .value = value});
 }
 
+void SampleRun::Place(uint32_t address, uint64_t place) {
+  steps_ += fmt::format("place {} {}\n", address, place);
+  list_.push_back({.kind = Step::Kind::kPlace, .address = address, .place = place});
+}
+
 void SampleRun::Run(std::span<const uint64_t> words) {
   steps_ += fmt::format("run {}\n", fmt::join(words, " "));
   list_.push_back({.kind = Step::Kind::kRun, .words = {words.begin(), words.end()}});

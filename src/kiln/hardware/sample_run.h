@@ -69,19 +69,22 @@ class SampleRun {
   void Split() { steps_ += "split\n"; }
   // Writes a register of the machine.
   void Set(uint32_t address, uint32_t value);
+  // Writes the bus address of byte `place` of the memory to a register of two words.
+  void Place(uint32_t address, uint64_t place);
   // Starts the machine; the family's testbench defines the words.
   void Run(std::span<const uint64_t> words);
   // Compares the tensor with memory, or with stream out number `stream`. `bytes` begins with the
   // byte at tensor.base and has at least tensor.bytes() bytes.
   void Expect(const PlacedTensor& tensor, std::span<const uint8_t> bytes, size_t stream = 0);
 
-  // A step: bytes to write to memory, a value to write to a register, words to run with, or bytes
-  // to expect in memory or in a stream.
+  // A step: bytes to write to memory, a value or the address of a place in memory to write to a
+  // register, words to run with, or bytes to expect in memory or in a stream.
   struct Step {
-    enum class Kind { kWrite, kSet, kRun, kExpect } kind = Kind::kWrite;
+    enum class Kind { kWrite, kSet, kPlace, kRun, kExpect } kind = Kind::kWrite;
     std::string name = {};         // of the expected tensor
     uint64_t address = 0;          // in memory, or of the register
     uint32_t value = 0;            // of the register
+    uint64_t place = 0;            // whose address the register takes
     size_t offset = 0, bytes = 0;  // in the file input0.bin or expectedN.bin
     std::vector<uint64_t> words = {};
     PlacedTensor tensor = {};  // that is expected

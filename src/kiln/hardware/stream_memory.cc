@@ -20,6 +20,7 @@ namespace kiln::hardware {
 namespace {
 
 constexpr char kTopName[] = "kiln_memory_accelerator";
+constexpr char kMachineHeader[] = "kiln_machine_registers.h";
 constexpr int kSocAddressBits = 40;
 constexpr uint32_t kFirstPlace = 0x100, kPlaceStride = 16, kFirstStreamCounter = 0x400,
                    kCounterStride = 8;
@@ -227,7 +228,9 @@ SampleRun InMemory(const SampleRun& streams, const SampleLayout& layout,
                    const PortConstants& constants) {
   SampleRun run;
   run.Write(layout.constants, constants.bytes);
-  for (const auto& [address, value] : constants.Writes(layout.constants)) run.Set(address, value);
+  for (const PortConstants::Base& base : constants.bases)
+    run.Place(kMachineRegisters + base.address, layout.constants + base.offset);
+  if (!constants.bases.empty()) run.Set(kMachineRegisters + constants.start, 1);
   const auto bytes_of = [](std::string_view text) {
     return std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size());
   };
@@ -248,6 +251,21 @@ bool IsOfDesign(const std::string& name, const PortConstants& constants) {
   if (name == constants.file || name == kLaunchConstants) return true;
   return name.starts_with(fmt::format("{}/", kContentsFolder)) || name == "design.yaml" ||
          name == "program.txt" || name == "pipeline.txt";
+}
+
+// Says what the slave with the machine's own registers is for.
+std::string MachineText(bool is_needed) {
+  return fmt::format(
+      "`machine_` is the AXI4-Lite slave with the registers of the machine itself, which "
+      "`driver/{}` lists. {} Each of the two slaves counts its registers from 0, also in "
+      "`component.xml`, and an interconnect may map each of them anywhere; `driver/` reaches "
+      "`machine_` {} bytes above `control_`.\n\n",
+      kMachineHeader,
+      is_needed ? "Software needs it once after a reset, in step 0; it also says how many images "
+                  "have passed and how full channels were."
+                : "It says how many images have passed, in how many cycles, and how full channels "
+                  "were. Runs do not need it: a system without use for it connects 0 to its inputs.",
+      kMachineRegisters);
 }
 
 DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
@@ -282,8 +300,8 @@ DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
       "`driver/`\ndoes these steps.\n\n{}"
       "1. Write the beats of the streams into memory, one after the other.\n"
       "2. Over `control`, write the address and the number of beats of every stream:\n\n"
-      "   | stream | bytes of a beat | address (low, high) | beats | address in the sample | beats "
-      "in the sample |\n   |---|---|---|---|---|---|\n{}"
+      "   | stream | bytes of a beat | address (low, high) | beats | place in the sample's memory | "
+      "beats in the sample |\n   |---|---|---|---|---|---|\n{}"
       "\n3. Write 1 to register 0x{:03x} (CONTROL). The run ends when all beats have been read or "
       "stored:\n   `irq` is high, and bit 1 of register 0x{:03x} (STATUS) is set. Write 1 to "
       "register 0x{:03x} "
@@ -293,13 +311,20 @@ DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
       "launches may go into one\nrun, whose numbers of beats are then the sums of theirs. "
       "They must be what the machine takes and\nsends: a run that names more beats out than the "
       "machine sends does not end, and after one that names fewer,\nERROR is 2 at the next beat. "
-      "In both cases, and after surplus beats in, reset the machine.\n\n{}"
+      "In both cases, and after surplus beats in, reset the machine.\n\n"
+      "Registers take addresses of the machine's buses: the address at which they have the machine's "
+      "memory, plus the place in that memory. All lists here, and `driver/`, count places from the "
+      "beginning of the memory. The driver adds its address (`memory_bus` of `kiln_device`), by "
+      "default the one at which the processor has the memory; `BUS_MEMORY=0x...` of `make -C driver "
+      "bare` and `linux` names another one. `make sim MEMORY_BASE=0x80000000` simulates a system "
+      "with the memory at that address, and with `-C driver` the driver on it.\n\n{}{}"
       "Tensors below are at positions in their streams, from the address of the stream on.",
       first, rows, FindRegister(map, "CONTROL").address, FindRegister(map, "STATUS").address,
       FindRegister(map, "INTERRUPT").address, FindRegister(map, "ERROR").address,
       split > 0 ? "The machine's one stream out is stored as several: the last byte of a beat is "
                   "the number of its\nstream.\n\n"
-                : "");
+                : "",
+      streams.slaves.empty() ? "" : MachineText(!constants.bases.empty()));
   const auto add = [&](const std::string& name, uint64_t value) {
     guide.constants.emplace_back(name, value);
   };
@@ -411,6 +436,7 @@ RegisterMap StreamRegisters(std::span<const std::string> in, std::span<const std
       ++number;
     }
   }
+  map.control.has_bus_addresses = true;
   map.control.start = {"CONTROL", 1, 1};
   map.control.busy = {"STATUS", 1, 1};
   map.control.ended = {"STATUS", 2, 2};
@@ -489,6 +515,7 @@ void AddSoc(const StreamSample& sample, int split, RtlProject* project, bool obs
   const SampleLayout layout = LayOut(sample, streams, constants);
   SampleRun run;
   if (!sample.run.empty()) run = InMemory(sample.run, layout, constants);
+  soc.places_memory = true;
   AddSample(run, "", &soc);
   if (run.empty()) {
     soc.simulation_arguments = "--help";
@@ -497,7 +524,7 @@ void AddSoc(const StreamSample& sample, int split, RtlProject* project, bool obs
   AddDriver(map, {.image = {}, .memory_bytes = layout.bytes, .sample = run}, &soc);
   if (!streams.slaves.empty() && project->registers.has_value()) {
     soc.more_registers = project->registers;
-    soc.others.emplace_back(fmt::format("{}/kiln_machine_registers.h", kDriverFolder),
+    soc.others.emplace_back(fmt::format("{}/{}", kDriverFolder, kMachineHeader),
                             RegisterHeader(*project->registers, "KILN_MACHINE"));
   }
   if (project->guide.has_value()) {
