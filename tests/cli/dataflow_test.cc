@@ -361,6 +361,8 @@ TEST_F(DataflowCommands, EmitsAFolderForEachSegment) {
                                   "2. Compute `middle` on the host.\n"
                                   "3. `segment1`: send `2`, and take `3`.\n"));
     EXPECT_THAT(readme, HasSubstr("\n## Figures\n"));
+    EXPECT_THAT(readme,
+                HasSubstr("\n## Segments in one system\n\nModules and headers of different "));
     // A segment's page names nothing outside of its folder, and no figures of all segments.
     const std::string of_segment = ReadFile(Path("design/segment0/README.md")).value_or("");
     EXPECT_THAT(of_segment, HasSubstr("\n## Start a run\n"));

@@ -203,10 +203,10 @@ class EmittedSample : public testing::Test {
     EXPECT_THAT(driven, ContainsRegex("PASS: [1-9][0-9]* bytes"));
     // The other platforms take it as an option.
     const fs::path log = Path("make.log"), driver = Path(soc + "/driver");
-    const Status built = RunProgram(
-        {"make", "-s", "-C", driver.string(), "linux", "bare", "CC=gcc", "REGISTERS=0x40000000",
-         "MEMORY=0x80000000", "BUS_MEMORY=" + address},
-        log);
+    const Status built =
+        RunProgram({"make", "-s", "-C", driver.string(), "linux", "bare", "CC=gcc",
+                    "REGISTERS=0x40000000", "MEMORY=0x80000000", "BUS_MEMORY=" + address},
+                   log);
     EXPECT_TRUE(built.ok()) << ReadFile(log).value_or("");
   }
 
@@ -242,10 +242,12 @@ class EmittedSample : public testing::Test {
     return Path("design/sample/expected0.bin");
   }
 
-  // Lines have at most 100 columns.
+  // Lines have at most 100 columns, but for rows of tables.
   static void CheckColumns(const std::string& readme) {
     std::istringstream lines(readme);
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(Width(line), 100u) << line;
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with('|')) EXPECT_LE(Width(line), 100u) << line;
+    }
   }
 
   // The README lists every file, or its folder, with what it holds.
@@ -254,6 +256,7 @@ class EmittedSample : public testing::Test {
     EXPECT_THAT(readme, HasSubstr("`net.kir`"));
     EXPECT_THAT(readme, HasSubstr("\n## Start a run\n"));
     EXPECT_THAT(readme, HasSubstr("Apache License"));
+    EXPECT_THAT(readme, testing::Not(HasSubstr("\n\n\n")));
     EXPECT_THAT(readme, HasSubstr("\nInputs, which the host writes:\n\n- `"));
     EXPECT_THAT(readme, HasSubstr("\nOutputs, which the host reads:\n\n- `"));
     CheckColumns(readme);
@@ -316,6 +319,40 @@ TEST_F(EmittedSample, VtaRunsAtAnotherAddress) {
                                     std::stoul(count[1].str(), nullptr, 16), address[1].str())));
   EXPECT_THAT(tensors, ContainsRegex("KILN_MEMORY_BYTES 0x[0-9a-f]+u\n"));
 }
+// What the network's metadata state of pixels is in the README, in the headers of both folders and
+// beside the format of the input, and codes of errors have names.
+TEST_F(EmittedSample, SaysWhatNumbersMean) {
+  std::string network = kRectified;
+  network.insert(network.find("  input"),
+                 "  metadata \"kiln.preprocess\" = \"scale=1/255,mean=0.286,std=0.353\"\n");
+  for (const auto& [point, errors] : std::vector<std::pair<std::string, std::string>>{
+           {Path("tiny.yaml"), "ERROR_CODE is 0 without an error, or one of 1 opcode, 2 order, "},
+           {"tests/targets/conformance/vta-tiny.yaml",
+            "FAULT (0x28) is 0, or one of 1 sram_range, 2 dram_range, "},
+           {"accelerators/dataflow-small.yaml", ""}}) {
+    fs::remove_all(Path("design"));
+    Emit(point, network);
+    for (const std::string folder : {"design", "design/soc"}) {
+      if (!fs::exists(Path(folder))) continue;
+      const std::string readme = WordsOf(folder + "/README.md");
+      EXPECT_THAT(readme, HasSubstr("Preprocessing of the network's input: `scale=1/255,mean=0.286,"
+                                    "std=0.353`. The stored number x of an image, a pixel of 0 to "
+                                    "255, becomes the value (x / 255 - 0.286) / 0.353."));
+      EXPECT_THAT(readme, HasSubstr(errors));
+      EXPECT_THAT(ReadFile(Path(folder + "/driver/kiln_tensors.h")).value_or(""),
+                  HasSubstr("#define KILN_PREPROCESS_DIVIDE 255.0\n"));
+      if (fs::exists(Path(folder + "/driver/kiln_sample.c"))) {
+        EXPECT_THAT(readme, HasSubstr(" AXI4 masters send bursts of the type INCR "));
+        EXPECT_THAT(readme, ContainsRegex(" at most [0-9]+ requests "));
+      }
+    }
+  }
+  const std::string soc = WordsOf("design/soc/README.md");
+  EXPECT_THAT(soc, HasSubstr("`machine_` is the AXI4-Lite slave with the registers of the machine "
+                             "itself, which `driver/kiln_machine_registers.h` lists."));
+  EXPECT_THAT(soc, HasSubstr("| `driver/kiln_machine_registers.h` | the registers of the bus"));
+}
+
 // A machine that works on several images at once says where the others are.
 TEST_F(EmittedSample, VtaNamesTheImagesOfABatch) {
   Emit("accelerators/vta-batch-4.yaml", R"(graph "small" {
@@ -354,9 +391,18 @@ TEST_F(EmittedSample, CgraPassesAndFindsADifference) { Check("accelerators/se-4.
 TEST_F(EmittedSample, CgraRunsByItsDriver) {
   Emit("accelerators/se-4.yaml", kRectified);
   CheckSoc({"in"}, {"out"});
-  CheckLaunches(16, [](const auto& launch) {
+  uint64_t loads = 0;
+  CheckLaunches(16, [&](const auto& launch) {
+    EXPECT_EQ(launch.at("LOAD_OFFSET"), loads);
+    loads += 16 * launch.at("LOAD_BEATS");
     return launch.at("LOAD_BEATS") + launch.at("RUNS_HELD") * launch.at("BEATS_IN");
   });
+  const std::string sent = *ReadFile(Path("design/sample/input0.bin")),
+                    loaded = *ReadFile(Path("design/loads.bin"));
+  ASSERT_EQ(loaded.size(), loads);
+  const size_t first = fs::file_size(Path("design/configuration.bin"));
+  EXPECT_EQ(loaded.substr(0, first), sent.substr(0, first));
+  EXPECT_TRUE(fs::exists(Path("design/soc/loads.bin")));
 }
 TEST_F(EmittedSample, BinaryPassesAndFindsADifference) {
   Check("accelerators/binary-small.yaml", kTwoLayers);
@@ -365,6 +411,7 @@ TEST_F(EmittedSample, BinaryRunsByItsDriver) {
   Emit("accelerators/binary-small.yaml", kTwoLayers);
   CheckSoc({"in"}, {"out0", "out1"});
   CheckLaunches(8, [](const auto& launch) {
+    EXPECT_EQ(launch.at("PIXELS"), launch.at("HEIGHT") * launch.at("WIDTH"));
     return launch.at("LOAD_BEATS") + 1 + launch.at("PIXELS") * launch.at("RECORD_BEATS");
   });
   const std::string readme = WordsOf("design/README.md");
@@ -435,14 +482,18 @@ TEST_F(EmittedSample, ReadmesNameTheKernelsOfTheHost) {
     const std::string readme = ReadFile(Path("design/README.md")).value_or("");
     EXPECT_THAT(readme, HasSubstr("\n## Kernels of the host\n")) << point;
     const bool has_exponential = point == "accelerators/se-4.yaml";  // and no output in fp32
-    EXPECT_EQ(readme.find("\n- `middle` (softmax): after `first`, before `third`.\n") !=
-                  std::string::npos,
-              !has_exponential)
+    const std::string one_line = WordsOf("design/README.md");
+    const std::string middle =
+        "- `middle` (softmax): after `first`, before `third`. It reads `a` (1 x 4 x 4 x 2, from "
+        "`first`) and computes `b` (1 x 4 x 4 x 2, for `third`).";
+    EXPECT_EQ(one_line.find(middle) != std::string::npos, !has_exponential) << point << readme;
+    EXPECT_THAT(one_line,
+                ContainsRegex("- `fourth[+a-z]*` .softmax[ +a-z]*.: after `third`, as the "
+                              "last kernel. It reads `[a-z0-9.]+` .[0-9 x]+, from `third`. "
+                              "and computes `[a-z0-9_.]+` .[0-9 x]+.[.] "))
         << point << readme;
-    EXPECT_THAT(readme,
-                ContainsRegex("\n- `fourth[+a-z]*` .softmax[ +a-z]*.: after `third`, as the "
-                              "last kernel.\n"))
-        << point << readme;
+    EXPECT_THAT(one_line, HasSubstr("A kernel has the names of its nodes in `net.kir`")) << point;
+    EXPECT_THAT(one_line, HasSubstr("No preprocessing of the network's input is stated")) << point;
     EXPECT_THAT(readme, testing::Not(HasSubstr("code - -"))) << point;
     const auto is_of = [&](const char* family) {
       return readme.find(fmt::format("an accelerator of the family {}\n", family)) !=

@@ -92,7 +92,7 @@ TEST(TensorHeader, HasTheNumbersOfLaunches) {
 #ifndef KILN_TENSORS_H
 #define KILN_TENSORS_H
 
-/* The launches of the sample; README.md says what the numbers are. */
+/* The launches of README.md, which says what the numbers are. */
 #define KILN_LAUNCHES 2u
 
 /* conv_1 */
@@ -103,6 +103,33 @@ TEST(TensorHeader, HasTheNumbersOfLaunches) {
 
 #endif /* KILN_TENSORS_H */
 )");
+}
+
+TEST(TensorHeader, SaysHowPixelsBecomeValues) {
+  DesignGuide guide;
+  guide.inputs = {TensorAt("x", 0x40)};
+  guide.preprocess = {.text = "scale=1/255,mean=0.4:0.5:0.6,std=0.2",
+                      .divide = 255,
+                      .mean = {0.4, 0.5, 0.6},
+                      .std = {0.2}};
+  const std::string text = TensorHeader(guide);
+  EXPECT_THAT(text, testing::HasSubstr(
+                        "\n/* Preprocessing of the network's input: scale=1/255,mean=0.4:0.5:0.6,"
+                        "std=0.2.\n * The stored number x of an image becomes the value (x / 255 - "
+                        "mean of the channel) / 0.2. */\n"
+                        "#define KILN_PREPROCESS_MULTIPLY 1.0\n"
+                        "#define KILN_PREPROCESS_DIVIDE 255.0\n"
+                        "#define KILN_PREPROCESS_MEAN_COUNT 3u\n"
+                        "#define KILN_PREPROCESS_MEAN { \\\n  0.4, 0.5, 0.6}\n"
+                        "#define KILN_PREPROCESS_STD_COUNT 1u\n"
+                        "#define KILN_PREPROCESS_STD { \\\n  0.2}\n"));
+  EXPECT_THAT(ReadmeOf(guide, "top", nullptr, "", {}),
+              testing::HasSubstr("`scale=1/255,mean=0.4:0.5:0.6,std=0.2`"));
+  guide.preprocess->text.clear();
+  EXPECT_THAT(TensorHeader(guide),
+              testing::HasSubstr("\n/* No preprocessing of the network's input is stated. */\n"));
+  EXPECT_THAT(ReadmeOf(guide, "top", nullptr, "", {}),
+              testing::HasSubstr("\nNo preprocessing of the network's input is stated"));
 }
 
 TEST(Readme, ListsLaunchesPortsAndParameters) {
@@ -135,6 +162,7 @@ TEST(Readme, ListsLaunchesPortsAndParameters) {
                           "| `finished` | output, 16 bits, for testbenches; a system leaves it "
                           "open |\n"));
   EXPECT_THAT(readme, testing::HasSubstr("\n- `AXI_CACHE` (4 bits, default 3): "));
+  EXPECT_THAT(readme, testing::HasSubstr("the most beats of a burst are\n`read_` 256."));
   EXPECT_THAT(readme, testing::HasSubstr("\n- `MEMORY_BASE` (40 bits, default 0): "));
   EXPECT_THAT(readme, testing::HasSubstr(
                           "\nfusesoc --cores-root . run --target=sim kiln:accelerators:toy:1.0.0\n"

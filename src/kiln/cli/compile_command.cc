@@ -74,7 +74,7 @@ class CompileCommand final : public Command {
     }
     std::string text = TextOf(compiled);
     if (!folder_.empty()) {
-      KILN_RETURN_IF_ERROR(EmitFolder(compiled, options.model, folder_));
+      KILN_RETURN_IF_ERROR(EmitFolder(compiled, options, folder_));
       text += fmt::format("\nSystemVerilog in {}:", folder_);
       for (const std::filesystem::path& folder : hardware::ProjectsIn(folder_))
         text += fmt::format(" make -C {} lint, sim, waves, synth\n", ShellWord(folder.string()));

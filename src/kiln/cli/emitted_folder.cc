@@ -2,6 +2,9 @@
 
 #include "kiln/cli/emitted_folder.h"
 
+#include <string>
+#include <utility>
+
 #include "fmt/format.h"
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/report/cost_report.h"
@@ -84,16 +87,33 @@ std::string FiguresOf(const RunReport& report) {
                      WrapMarkdown(costs));
 }
 
+// Returns the preprocessing of the network's input, which data, if there are any, go in by.
+StatusOr<hardware::InputPreprocess> PreprocessOf(const CompiledNetwork& compiled,
+                                                 const FlowOptions& options) {
+  KILN_ASSIGN_OR_RETURN(const Preprocess stated,
+                        StatedPreprocess(options.images, compiled.network));
+  // The decimal numbers that were stated, rather than those of fp32 with all digits.
+  const auto number = [](float f) { return std::stod(fmt::format("{}", f)); };
+  hardware::InputPreprocess preprocess = {.text = stated.IsIdentity() ? "" : stated.ToString(),
+                                          .multiply = number(stated.multiply),
+                                          .divide = number(stated.divide)};
+  for (const float mean : stated.mean) preprocess.mean.push_back(number(mean));
+  for (const float deviation : stated.std) preprocess.std.push_back(number(deviation));
+  return preprocess;
+}
+
 }  // namespace
 
-Status EmitFolder(const CompiledNetwork& compiled, const std::filesystem::path& model,
+Status EmitFolder(const CompiledNetwork& compiled, const FlowOptions& options,
                   const std::filesystem::path& folder) {
+  KILN_ASSIGN_OR_RETURN(hardware::InputPreprocess preprocess, PreprocessOf(compiled, options));
   KILN_ASSIGN_OR_RETURN(std::vector<Tensor> sample, compiled.images.MakeBatch(0, 1));
-  const FolderContent content{.network = model.filename().string(),
+  const FolderContent content{.network = options.model.filename().string(),
                               .sample = {.inputs = std::move(sample)},
                               .figures = FiguresOf(compiled.report),
                               .clock_mhz = compiled.accelerator->ClockMhz(),
-                              .kernels = KernelsOf(*compiled.program)};
+                              .kernels = KernelsOf(*compiled.program),
+                              .preprocess = std::move(preprocess)};
   return compiled.accelerator->EmitRtl(*compiled.program, content, folder);
 }
 

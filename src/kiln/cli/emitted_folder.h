@@ -24,8 +24,8 @@ std::string CostsOf(const RunReport& report);
 
 // Writes the hardware with the program, the first image as the sample, README.md and kernels.txt.
 // Errors: those of Accelerator::EmitRtl; a file that cannot be written.
-//   model   the file of the network, whose name the README states
-Status EmitFolder(const CompiledNetwork& compiled, const std::filesystem::path& model,
+//   options   those of CompileFlow; the README states the network's file and its preprocessing
+Status EmitFolder(const CompiledNetwork& compiled, const FlowOptions& options,
                   const std::filesystem::path& folder);
 
 }  // namespace kiln::cli

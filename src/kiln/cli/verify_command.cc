@@ -110,7 +110,7 @@ class VerifyCommand final : public Command {
       report.model = options.model.string();
       KILN_RETURN_IF_ERROR(
           CheckHasHardwareKernels(compiled, report.model, "there is nothing to verify"));
-      if (!folder_.empty()) KILN_RETURN_IF_ERROR(EmitFolder(compiled, options.model, folder_));
+      if (!folder_.empty()) KILN_RETURN_IF_ERROR(EmitFolder(compiled, options, folder_));
       KILN_RETURN_IF_ERROR(Verify(compiled, progress, &report));
       KILN_RETURN_IF_ERROR(AddSimulation(progress));
     }

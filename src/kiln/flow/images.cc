@@ -351,6 +351,11 @@ StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network)
   return opened;
 }
 
+StatusOr<Preprocess> StatedPreprocess(const ImageSettings& settings, const Graph& network) {
+  KILN_ASSIGN_OR_RETURN(ChosenPreprocess chosen, ChoosePreprocess(settings.preprocess, network));
+  return std::move(chosen.all);
+}
+
 void NotePreprocess(const ImageSettings& settings, const Graph& network, const Images& images,
                     std::vector<std::string>* notes) {
   notes->insert(notes->end(), images.notes.begin(), images.notes.end());

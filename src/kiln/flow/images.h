@@ -65,6 +65,10 @@ struct Images {
 //                             that do not fit; no data (NoData)
 StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network);
 
+// Returns the preprocessing of images that the settings and the model's metadata state, with or
+// without data; the identity if there is none.
+StatusOr<Preprocess> StatedPreprocess(const ImageSettings& settings, const Graph& network);
+
 // Returns an error of one line: what the network takes, and which options name it. Made-up samples
 // are not suggested if `labels` are needed.
 Status NoData(const Graph& network, bool labels = false);

@@ -159,6 +159,35 @@ std::string BusText(const Bus& bus) {
   return "";
 }
 
+// Returns what an interconnect must know of the AXI4 masters; nothing without any. These are the
+// rules of rtl/bus, which kiln_axi_checker checks in every simulation.
+std::string MasterText(const TopModule& top, const std::string& requests) {
+  std::string beats, ids;
+  for (const Bus& bus : top.buses) {
+    const BusKind kind = BusKindOf(bus);
+    if (kind == BusKind::kAxiLite || kind == BusKind::kAxiStream) continue;
+    const Signal* data = FindSignal(bus, "rdata");
+    if (data == nullptr) data = FindSignal(bus, "wdata");
+    beats += fmt::format("{}`{}_` {}", beats.empty() ? "" : ", ", bus.name,
+                         std::min(256, 4096 / (data->bits / 8)));
+    if (const Signal* const id = FindSignal(bus, "arid"); id != nullptr) {
+      ids += fmt::format(
+          " `{}_` has IDs of {}: answers to different IDs may come in any order, data of reads "
+          "also mixed.",
+          bus.name, id->bits == 1 ? "1 bit" : fmt::format("{} bits", id->bits));
+    }
+  }
+  if (beats.empty()) return "";
+  return fmt::format(
+      "\nAXI4 masters send bursts of the type INCR with beats as wide as the bus, at addresses "
+      "that are multiples of a beat's bytes: there are no narrow transfers, and WSTRB is 0 for "
+      "bytes of a beat that are not written. A burst does not cross a multiple of 4096 bytes; the "
+      "most beats of a burst are {}. LOCK, QOS, REGION and USER do not exist: tie them to 0. A "
+      "master without IDs takes its answers in the order of its requests.{}{}{} Simulations hold "
+      "`reset` for 4 cycles.\n",
+      beats, ids, requests.empty() ? "" : " ", requests);
+}
+
 // Returns the tables of ports and parameters.
 std::string PortTables(const TopModule& top) {
   std::string text = "\n| port, or the prefix of a bus' signals | what it is |\n|---|---|\n";
@@ -182,6 +211,35 @@ std::string PortTables(const TopModule& top) {
                                      parameter.bits, parameter.value, parameter.text));
   }
   return text;
+}
+
+// Returns the formula by which a stored number becomes a value: "(x / 255 - 0.286) / 0.353".
+std::string FormulaOf(const InputPreprocess& preprocess) {
+  const auto of = [](const std::vector<double>& numbers, const char* name) {
+    return numbers.size() == 1 ? fmt::format("{}", numbers[0])
+                               : fmt::format("{} of the channel", name);
+  };
+  std::string formula = "x";
+  if (preprocess.multiply != 1) formula += fmt::format(" * {}", preprocess.multiply);
+  if (preprocess.divide != 1) formula += fmt::format(" / {}", preprocess.divide);
+  if (!preprocess.mean.empty()) formula += " - " + of(preprocess.mean, "mean");
+  if (preprocess.std.empty()) return formula;
+  return fmt::format("{} / {}", formula == "x" ? formula : "(" + formula + ")",
+                     of(preprocess.std, "std"));
+}
+
+// Says how pixels become the values of the network's input.
+std::string PreprocessText(const InputPreprocess& preprocess) {
+  if (preprocess.text.empty()) {
+    return "No preprocessing of the network's input is stated: how pixels, or other stored "
+           "numbers, become its values is known where the network was trained.";
+  }
+  return fmt::format(
+      "Preprocessing of the network's input: `{}`. The stored number x of an image, a pixel of 0 "
+      "to 255, becomes the value {}. The format of the input says which code a value has; an "
+      "integer code is rounded to the nearest one, ties to the even one, and limited to the codes "
+      "of the format.",
+      preprocess.text, FormulaOf(preprocess));
 }
 
 // Returns the table of launches, and for each launch what the host sends and receives.
@@ -280,7 +338,10 @@ std::string ReadmeOf(const DesignGuide& guide, const std::string& top, const Top
       "\n## Ports of `{}`\n\nAll signals are synchronous to the rising edge of `clock`. `reset` is "
       "synchronous and active\nhigh.\n",
       top);
-  if (description != nullptr) text += PortTables(*description);
+  if (description != nullptr) {
+    text += PortTables(*description);
+    text += MasterText(*description, guide.bus_requests);
+  }
   const bool based = description != nullptr && !description->based.empty();
   if (based) {
     text +=
@@ -303,6 +364,7 @@ std::string ReadmeOf(const DesignGuide& guide, const std::string& top, const Top
   }
   if (!guide.inputs.empty() || !guide.outputs.empty()) {
     text += "\n## Inputs and outputs\n";
+    if (guide.preprocess.has_value()) text += '\n' + PreprocessText(*guide.preprocess) + '\n';
     if (!guide.layout.empty()) text += '\n' + guide.layout + '\n';
     if (!guide.inputs.empty())
       text += "\nInputs, which the host writes:\n\n" + TensorList(guide.inputs);
@@ -342,10 +404,25 @@ std::string ListDefinition(const std::string& name, std::span<const double> numb
   return text + " \\\n  " + line + "}\n";
 }
 
+// Returns how pixels become values, as a comment and as numbers.
+std::string PreprocessConstants(const InputPreprocess& preprocess) {
+  if (preprocess.text.empty())
+    return "\n/* No preprocessing of the network's input is stated. */\n";
+  std::string text = fmt::format(
+      "\n/* Preprocessing of the network's input: {}.\n"
+      " * The stored number x of an image becomes the value {}. */\n"
+      "#define KILN_PREPROCESS_MULTIPLY {}\n#define KILN_PREPROCESS_DIVIDE {}\n",
+      preprocess.text, FormulaOf(preprocess), DoubleText(preprocess.multiply),
+      DoubleText(preprocess.divide));
+  if (!preprocess.mean.empty()) text += ListDefinition("KILN_PREPROCESS_MEAN", preprocess.mean);
+  if (!preprocess.std.empty()) text += ListDefinition("KILN_PREPROCESS_STD", preprocess.std);
+  return text;
+}
+
 // Returns the numbers of the launches.
 std::string LaunchConstants(std::span<const LaunchGuide> launches) {
   std::string text = fmt::format(
-      "\n/* The launches of the sample; README.md says what the numbers are. */\n"
+      "\n/* The launches of README.md, which says what the numbers are. */\n"
       "#define KILN_LAUNCHES {}u\n",
       launches.size());
   size_t i = 0;
@@ -379,6 +456,7 @@ std::string TensorHeader(const DesignGuide& guide) {
   if (!guide.constants.empty()) text += "\n/* Numbers that a run needs. */\n";
   for (const auto& [name, value] : guide.constants)
     text += fmt::format("#define KILN_{} {:#x}u\n", name, value);
+  if (guide.preprocess.has_value()) text += PreprocessConstants(*guide.preprocess);
   if (!guide.launches.empty()) text += LaunchConstants(guide.launches);
   std::set<std::string> taken;
   const auto add = [&](std::string_view kind, std::span<const PlacedTensor> tensors) {

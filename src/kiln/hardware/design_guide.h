@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -28,18 +29,29 @@ struct LaunchGuide {
 
 // The file of a project with the constants that `reads` of launches name.
 inline constexpr char kLaunchConstants[] = "constants.bin";
+// The file with the beats that load the program of each launch.
+inline constexpr char kLaunchLoads[] = "loads.bin";
+
+// How the numbers of a stored image become the values of the network's input: the image is resized
+// and cropped as `text` says, then value = (number * multiply / divide - mean) / std.
+struct InputPreprocess {
+  std::string text;  // "scale=1/255,mean=0.286,std=0.353". Empty: none is stated.
+  double multiply = 1, divide = 1;
+  std::vector<double> mean = {}, std = {};  // one number, or one for each channel; or none
+};
 
 struct DesignGuide {
   std::string family, design_point;
   std::string network;  // its name, or empty if the folder holds no program
   std::string part;     // a word for one of several folders of a network: "segment0". May be empty.
-  double clock_mhz = 0;  // 0: the design point states none
-  std::string start;     // Markdown: how software starts a run and sees its end
+  double clock_mhz = 0;           // 0: the design point states none
+  std::string start;              // Markdown: how software starts a run and sees its end
+  std::string bus_requests = {};  // Markdown: how many are in flight on AXI4 masters. May be empty.
   // Tensors that the host sends and receives, at their addresses in memory or at their positions in
   // streams; or the beats of streams, for machines whose operands the host gathers (`launches`).
   std::vector<PlacedTensor> inputs, outputs;
   enum class Places { kMemory, kStreams, kBeats } places = Places::kMemory;
-  // The launches that the sample holds, in order, with the same numbers each, and Markdown that
+  // The launches that the sample holds, or all launches of the network, in order, with the same numbers each, and Markdown that
   // says what the numbers are. Empty: software starts programs as `start` says.
   std::vector<LaunchGuide> launches;
   std::string launches_text;
@@ -49,6 +61,7 @@ struct DesignGuide {
   std::string host;
   // Tensors in the machine's memory that these kernels read and write. May be empty.
   std::vector<PlacedTensor> host_reads, host_writes;
+  std::optional<InputPreprocess> preprocess = {};  // of the network's input. Empty: says nothing.
   // Numbers that software needs to start the programs, for TensorHeader: "PROGRAM_ADDRESS", 0xc000.
   std::vector<std::pair<std::string, uint64_t>> constants;
   std::string layout;   // Markdown: what the tables of tensors leave open. May be empty.
@@ -73,6 +86,7 @@ inline constexpr char kTensorHeader[] = "driver/kiln_tensors.h";
 //   KILN_INPUT_NAME_ADDRESS or KILN_INPUT_NAME_OFFSET, KILN_OUTPUT_NAME_BYTES
 //   KILN_INPUT_NAME_SCALE, KILN_INPUT_NAME_ZERO_POINT              of one scale
 //   KILN_OUTPUT_NAME_SCALES, KILN_OUTPUT_NAME_SCALES_COUNT, ..._OFFSETS   lists by channel
+//   KILN_PREPROCESS_MULTIPLY, _DIVIDE, _MEAN, _STD   what becomes of pixels, with a comment
 // Their formats are comments. Beats have none of these. The numbers of launches are KILN_LAUNCHES
 // and KILN_LAUNCH_0_NUMBER and so on. Names are in capitals, with '_' for what identifiers cannot
 // have; of equal ones, the later have a number.

@@ -22,6 +22,7 @@ namespace {
 constexpr char kTopName[] = "kiln_memory_accelerator";
 constexpr char kMachineHeader[] = "kiln_machine_registers.h";
 constexpr int kSocAddressBits = 40;
+constexpr int kSocRequests = 8;  // PARTS of readers, OUTSTANDING of writers
 constexpr uint32_t kFirstPlace = 0x100, kPlaceStride = 16, kFirstStreamCounter = 0x400,
                    kCounterStride = 8;
 
@@ -248,7 +249,7 @@ SampleRun InMemory(const SampleRun& streams, const SampleLayout& layout,
 // Returns whether a file of the machine's project describes the design, rather than its simulation,
 // its sample or what is sent to it.
 bool IsOfDesign(const std::string& name, const PortConstants& constants) {
-  if (name == constants.file || name == kLaunchConstants) return true;
+  if (name == constants.file || name == kLaunchConstants || name == kLaunchLoads) return true;
   return name.starts_with(fmt::format("{}/", kContentsFolder)) || name == "design.yaml" ||
          name == "program.txt" || name == "pipeline.txt";
 }
@@ -261,10 +262,11 @@ std::string MachineText(bool is_needed) {
       "`component.xml`, and an interconnect may map each of them anywhere; `driver/` reaches "
       "`machine_` {} bytes above `control_`.\n\n",
       kMachineHeader,
-      is_needed ? "Software needs it once after a reset, in step 0; it also says how many images "
-                  "have passed and how full channels were."
-                : "It says how many images have passed, in how many cycles, and how full channels "
-                  "were. Runs do not need it: a system without use for it connects 0 to its inputs.",
+      is_needed
+          ? "Software needs it once after a reset, in step 0; it also says how many images "
+            "have passed and how full channels were."
+          : "It says how many images have passed, in how many cycles, and how full channels "
+            "were. Runs do not need it: a system without use for it connects 0 to its inputs.",
       kMachineRegisters);
 }
 
@@ -300,25 +302,29 @@ DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
       "`driver/`\ndoes these steps.\n\n{}"
       "1. Write the beats of the streams into memory, one after the other.\n"
       "2. Over `control`, write the address and the number of beats of every stream:\n\n"
-      "   | stream | bytes of a beat | address (low, high) | beats | place in the sample's memory | "
-      "beats in the sample |\n   |---|---|---|---|---|---|\n{}"
-      "\n3. Write 1 to register 0x{:03x} (CONTROL). The run ends when all beats have been read or "
-      "stored:\n   `irq` is high, and bit 1 of register 0x{:03x} (STATUS) is set. Write 1 to "
-      "register 0x{:03x} "
-      "(INTERRUPT) to\n   lower `irq`. Register 0x{:03x} (ERROR) is 0 if the run was good.\n"
+      "   | stream | bytes of a beat | address (low, high) | beats | place in the sample's "
+      "memory | beats in the sample |\n"
+      "   |---|---|---|---|---|---|\n"
+      "{}"
+      "\n3. Write 1 to register 0x{:03x} (CONTROL). The run ends when all beats have been read "
+      "or stored:\n   `irq` is high, and bit 1 of register 0x{:03x} (STATUS) is set. Write 1 to "
+      "register 0x{:03x} (INTERRUPT) to\n   lower `irq`. Register 0x{:03x} (ERROR) is 0 if the "
+      "run was good.\n"
       "4. Read the beats of the streams out of memory.\n\n"
       "Beats lie one after the other from any byte address on. The beats of several images or "
-      "launches may go into one\nrun, whose numbers of beats are then the sums of theirs. "
-      "They must be what the machine takes and\nsends: a run that names more beats out than the "
+      "launches may go into one\nrun, whose numbers of beats are then the sums of theirs. They "
+      "must be what the machine takes and\nsends: a run that names more beats out than the "
       "machine sends does not end, and after one that names fewer,\nERROR is 2 at the next beat. "
       "In both cases, and after surplus beats in, reset the machine.\n\n"
-      "Registers take addresses of the machine's buses: the address at which they have the machine's "
-      "memory, plus the place in that memory. All lists here, and `driver/`, count places from the "
-      "beginning of the memory. The driver adds its address (`memory_bus` of `kiln_device`), by "
-      "default the one at which the processor has the memory; `BUS_MEMORY=0x...` of `make -C driver "
-      "bare` and `linux` names another one. `make sim MEMORY_BASE=0x80000000` simulates a system "
-      "with the memory at that address, and with `-C driver` the driver on it.\n\n{}{}"
-      "Tensors below are at positions in their streams, from the address of the stream on.",
+      "Registers take addresses of the machine's buses: the address at which they have the "
+      "machine's memory, plus the place in that memory. All lists here, and `driver/`, count "
+      "places from the beginning of the memory. The driver adds its address (`memory_bus` of "
+      "`kiln_device`), by default the one at which the processor has the memory; "
+      "`BUS_MEMORY=0x...` of `make -C driver bare` and `linux` names another one. `make sim "
+      "MEMORY_BASE=0x80000000` simulates a system with the memory at that address, and with `-C "
+      "driver` the driver on it.\n\n"
+      "{}"
+      "{}Tensors below are at positions in their streams, from the address of the stream on.",
       first, rows, FindRegister(map, "CONTROL").address, FindRegister(map, "STATUS").address,
       FindRegister(map, "INTERRUPT").address, FindRegister(map, "ERROR").address,
       split > 0 ? "The machine's one stream out is stored as several: the last byte of a beat is "
@@ -340,6 +346,9 @@ DesignGuide GuideOfSoc(const DesignGuide& machine, const RegisterMap& map,
   add("SAMPLE_MEMORY_BYTES", layout.bytes);
   guide.sample = has_sample ? "The sample is that of the machine without memory." : "";
   std::erase_if(guide.files, [&](const auto& file) { return !IsOfDesign(file.first, constants); });
+  guide.bus_requests = fmt::format(
+      "On `memory_`, each stream has its number as its ID, and at most {} requests in flight.{}",
+      kSocRequests, machine.bus_requests.empty() ? "" : " " + machine.bus_requests);
   guide.figures =
       "All streams together move at most 16 bytes a cycle. Kiln's models have no figures of the "
       "machine with readers and writers; `kiln synth` measures an area.\n";

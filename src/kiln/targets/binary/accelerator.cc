@@ -135,7 +135,7 @@ Status BinaryAccelerator::EmitRtl(const Program& program, const FolderContent& c
                     recorded, launches);
     DescribeLaunches(*own, held, &guide);
   }
-  guide.start = LaunchesInFolder(recorded, launches);
+  guide.start = LaunchesInFolder(recorded, launches, /*describes_all=*/false);
   guide.start +=
       "The machine has no registers: everything enters as beats of the stream `in`. After reset, "
       "send the\nbeats that load a program (`program.bin` holds the first one), then for each run "

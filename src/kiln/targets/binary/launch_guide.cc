@@ -19,7 +19,8 @@ constexpr char kText[] =
     "These launches are in `sample/input0.bin`, one after the other: \"offset\" is the first byte "
     "of each. A launch is the beats that load its program (\"load beats\"), a beat that starts the "
     "run (2 in its low 64 bits), and a record of \"record beats\" beats for each of \"pixels\" "
-    "pixels, rows first. \"beats out\" counts the beats that all of its stages send.\n\n"
+    "pixels: \"height\" rows of \"width\" pixels, rows first. \"beats out\" counts the beats that "
+    "all of its stages send.\n\n"
     "Codes of a record that no item of \"sends\" names are 0. Pixels are counted from (y, x) = "
     "(0, 0). A tensor's last axis is its channels, the one before it x, and all others together "
     "are y. A stage sends its pixels rows first, each as beats in which column c has channel "
@@ -96,6 +97,8 @@ void DescribeLaunches(const NetworkProgram& program, const std::vector<HeldLaunc
     const auto count = [](int64_t number) { return static_cast<uint64_t>(number); };
     text.numbers = {{"offset", at.offset},
                     {"load_beats", count(LoadBeats(block))},
+                    {"height", count(block.stages[0].height)},
+                    {"width", count(block.stages[0].width)},
                     {"pixels", count(int64_t{block.stages[0].height} * block.stages[0].width)},
                     {"record_beats", count(block.record_beats)},
                     {"beats_out", count(BeatsOut(block))}};

@@ -141,11 +141,12 @@ Status CgraAccelerator::EmitRtl(const Program& program, const FolderContent& con
         "The sample runs the first {} of {} launches of the network on one "
         "input (of the last one maybe\nnot all runs).",
         recorded, launches);
-    std::string constants = DescribeLaunches(*compiled, held, &guide);
-    if (!constants.empty())
-      project.others.emplace_back(hardware::kLaunchConstants, std::move(constants));
+    LaunchFiles files = DescribeLaunches(*compiled, held, &guide);
+    if (!files.constants.empty())
+      project.others.emplace_back(hardware::kLaunchConstants, std::move(files.constants));
+    project.others.emplace_back(hardware::kLaunchLoads, std::move(files.loads));
   }
-  guide.start = LaunchesInFolder(recorded, launches);
+  guide.start = LaunchesInFolder(recorded, launches, /*describes_all=*/true);
   guide.start +=
       "The machine has no registers: everything enters as beats of the stream `in`. After reset, "
       "send the\nbeats that load a configuration (`configuration.bin` holds the first one), then "
@@ -172,7 +173,8 @@ Status CgraAccelerator::EmitRtl(const Program& program, const FolderContent& con
                     .meaning = "codes or sums of the launch's results"}};
   guide.files = {{"configuration.json", "the first configuration, field by field"},
                  {"configuration.bin", "the beats that load it"},
-                 {hardware::kLaunchConstants, "the constants of the launches in the sample"},
+                 {hardware::kLaunchConstants, "the constants of the launches"},
+                 {hardware::kLaunchLoads, "the beats that load the configuration of each launch"},
                  {"example.bin", "the beats that load it and run a few threads on made-up data"}};
   hardware::AddSoc({sample, {static_cast<uint64_t>(beats)}}, 0, &project);
   return hardware::WriteRtlProject(project, folder);

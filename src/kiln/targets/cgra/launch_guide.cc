@@ -21,13 +21,16 @@ namespace kiln::cgra {
 namespace {
 
 constexpr char kText[] =
-    "These launches are in `sample/input0.bin`, one after the other: \"offset\" is the first byte "
-    "of each, and its results are in the same order on `out`. A launch is the beats that load its "
-    "configuration (\"load beats\"), then \"runs held\" of its \"runs\" runs. A run is two beats "
-    "that are the same in all runs of a launch, then for each of its \"threads\" one beat for "
-    "each item of the list \"sends\", in the order of the list; \"beats in\" counts all of these. "
-    "Of each thread from \"first sent\" on, the host receives one beat for each item of the list "
-    "\"receives\"; \"beats out\" counts those of a run.\n\n"
+    "These are all launches of the network, in their order. The first ones are in "
+    "`sample/input0.bin`, one after the other: \"offset\" is the first byte of each, and its "
+    "results are in the same order on `out`. A launch is the beats that load its configuration "
+    "(\"load beats\", also in `loads.bin` from byte \"load offset\" on), then its \"runs\" runs, "
+    "of which the sample holds \"runs held\": none if it does not hold the launch, whose "
+    "\"offset\" is then 0. A run is two beats that are the same in all runs of a launch, then "
+    "for each of its \"threads\" one beat for each item of the list \"sends\", in the order of "
+    "the list; \"beats in\" counts all of these. Of each thread from \"first sent\" on, the host "
+    "receives one beat for each item of the list \"receives\"; \"beats out\" counts those of a "
+    "run.\n\n"
     "In the lists, `run`, `thread` and `lane` count from 0. Expressions are of integers, "
     "evaluated from left to right, products and quotients before sums; `/` drops the remainder. "
     "`pick(i; a, b, ...)` is number i of a list, from 0. An element is named by its position "
@@ -107,12 +110,15 @@ std::string SumsText(const Shape& shape, const ChannelLine& line, size_t number,
       index = fmt::format("the position along axis {}", *axis);
     }
     launch->lists.emplace_back(name, std::move(list));
-    return fmt::format(" KILN_LAUNCH_{}_{}[{}]", number, absl::AsciiStrToUpper(name), index);
+    return fmt::format(" {}[{}]", name, index);
   };
   text += add("scales", line.factors) + " * sum +" + add("offsets", line.offsets);
   if (!std::isinf(line.low)) text += fmt::format(", at least {}", line.low);
   if (!std::isinf(line.high)) text += fmt::format(", at most {}", line.high);
-  return text + "; `driver/kiln_tensors.h` has these lists";
+  return text + fmt::format(
+                    ", from the arrays double scales[] = KILN_LAUNCH_{0}_SCALES and offsets[] = "
+                    "KILN_LAUNCH_{0}_OFFSETS, whose numbers `driver/kiln_tensors.h` has",
+                    number);
 }
 
 // Returns what a buffer holds. `launches` is the guide of launches, the last of which uses it.
@@ -165,12 +171,23 @@ int AxesOf(const MachineKernel& kernel, int number) {
 
 }  // namespace
 
-std::string DescribeLaunches(const NetworkProgram& program, const std::vector<HeldLaunch>& held,
+LaunchFiles DescribeLaunches(const NetworkProgram& program, const std::vector<HeldLaunch>& held,
                              hardware::DesignGuide* guide) {
   Constants constants;
+  std::vector<uint8_t> loads;
+  const std::vector<LoweredKernel>& kernels = program.lowered();
+  std::vector<HeldLaunch> all;
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    if (!kernels[k].machine.has_value()) continue;
+    for (const Launch& launch : kernels[k].machine->launches) {
+      const auto at = std::ranges::find(held, &launch, &HeldLaunch::launch);
+      all.push_back(
+          at != held.end() ? *at : HeldLaunch{.kernel = static_cast<int>(k), .launch = &launch});
+    }
+  }
   std::vector<const Value*> read;
   guide->launches_text = kText;
-  for (const HeldLaunch& at : held) {
+  for (const HeldLaunch& at : all) {
     const LoweredKernel& lowered = program.lowered()[static_cast<size_t>(at.kernel)];
     const MachineKernel& kernel = *lowered.machine;
     const Launch& launch = *at.launch;
@@ -182,12 +199,14 @@ std::string DescribeLaunches(const NetworkProgram& program, const std::vector<He
     text.numbers = {
         {"offset", at.offset},
         {"load_beats", count(LoadBeats(loaded))},
+        {"load_offset", loads.size()},
         {"runs", count(launch.runs)},
         {"runs_held", count(at.runs)},
         {"threads", count(launch.threads)},
         {"first_sent", count(launch.first_sent)},
         {"beats_in", count(2 + launch.threads * std::ssize(loaded.beats))},
         {"beats_out", count((launch.threads - launch.first_sent) * std::ssize(launch.drains))}};
+    AppendLoad(loaded, &loads);
     for (const int input : loaded.beats) {
       const Feed& feed = launch.feeds[static_cast<size_t>(input)];
       const IndexText& index = feed.at.text();
@@ -211,7 +230,7 @@ std::string DescribeLaunches(const NetworkProgram& program, const std::vector<He
     }
   }
   guide->views = ViewItems(program.views(), std::move(read));
-  return constants.Take();
+  return {.constants = constants.Take(), .loads = {loads.begin(), loads.end()}};
 }
 
 }  // namespace kiln::cgra

@@ -20,9 +20,13 @@ struct HeldLaunch {
   uint64_t offset = 0;  // of its first byte in the stream in
 };
 
-// Adds the launches to a guide. Returns the contents of hardware::kLaunchConstants: numbers of 32
-// bits.
-std::string DescribeLaunches(const NetworkProgram& program, const std::vector<HeldLaunch>& held,
+// The contents of files that the guide names.
+struct LaunchFiles {
+  std::string constants;  // hardware::kLaunchConstants: numbers of 32 bits. May be empty.
+  std::string loads;      // hardware::kLaunchLoads: the beats that load each launch's configuration
+};
+// Adds all launches to a guide, with the places in the sample of those that it holds.
+LaunchFiles DescribeLaunches(const NetworkProgram& program, const std::vector<HeldLaunch>& held,
                              hardware::DesignGuide* guide);
 
 }  // namespace kiln::cgra

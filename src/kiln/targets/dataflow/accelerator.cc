@@ -23,6 +23,7 @@
 #include "kiln/targets/dataflow/cost/events.h"
 #include "kiln/targets/dataflow/emit/emit.h"
 #include "kiln/targets/dataflow/fold/ilp.h"
+#include "kiln/targets/dataflow/isa/derived.h"
 #include "kiln/targets/dataflow/isa/registers.h"
 #include "kiln/targets/dataflow/run_network.h"
 #include "kiln/targets/dataflow/simulate/functional/functional.h"
@@ -252,6 +253,11 @@ std::string ReadmeOfSegments(const DataflowProgram& program, const FolderContent
       "\nThe README.md of a segment lists its streams, where the codes of each tensor are, and "
       "what "
       "they mean. A stream without a tensor's name carries a tensor of another segment.\n";
+  text +=
+      "\n## Segments in one system\n\nModules and headers of different segments have the same "
+      "names with different contents. Read no two segments into one design: make an IP of each "
+      "one, for instance with `vivado -mode batch -source vivado.tcl -tclargs package` in its "
+      "folder, and compile its driver's files into an object of its own.\n";
   if (!content.figures.empty()) text += "\n## Figures\n\n" + content.figures;
   return ReflowMarkdown(text);
 }
@@ -281,6 +287,13 @@ Status DataflowAccelerator::EmitRtl(const Program& program, const FolderContent&
       guide.figures.clear();
     }
     guide.start = StartOf(pipeline);
+    int number = 0;
+    for (const int s : pipeline.Find(StageKind::kWeightStream)) {
+      const Stage& stage = pipeline.stages[static_cast<size_t>(s)];
+      guide.bus_requests += fmt::format("{}`weights{}_` has at most {} requests in flight.",
+                                        guide.bus_requests.empty() ? "" : " ", number++,
+                                        OutstandingOf(pipeline, stage));
+    }
     guide.places = hardware::DesignGuide::Places::kStreams;
     guide.inputs = PlacesOf(pipeline, StageKind::kSource);
     guide.outputs = PlacesOf(pipeline, StageKind::kSink);

@@ -13,10 +13,12 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "kiln/hardware/design_guide.h"
 #include "kiln/ir/graph.h"
 #include "kiln/ir/tensor.h"
 #include "kiln/quantise/recipe.h"
@@ -115,6 +117,7 @@ struct FolderContent {
   std::string figures;       // Markdown for the README: clock, speed, area, energy. May be empty.
   double clock_mhz = 0;      // for the constraint of the clock; 0: the design point states none
   std::string kernels = {};  // the text of kernels.txt, a list of the network's kernels
+  std::optional<hardware::InputPreprocess> preprocess = {};  // of the network's input
 };
 
 // The result of Accelerator::RecordDifference.

@@ -19,9 +19,9 @@ inline constexpr char kWholeNetworkSample[] =
 // The most bytes of the sample of a machine whose network is many launches on streams; the first
 // launches that fit are in it.
 inline constexpr size_t kMostSampleBytes = size_t{4} << 20;
-// Returns a paragraph that says that the folder of such a machine holds `held` of its launches;
-// empty without any.
-std::string LaunchesInFolder(int64_t held, int64_t launches);
+// Returns a paragraph that says that the sample of such a machine holds `held` of its launches, and
+// whether the README describes all of them or these; empty without any.
+std::string LaunchesInFolder(int64_t held, int64_t launches, bool describes_all);
 
 // Returns the guide of a folder with its names, its figures and the kernels that the host computes;
 // the family adds the rest.

@@ -2,8 +2,11 @@
 #include "kiln/targets/interface/kernel_info.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
+#include "fmt/format.h"
+#include "fmt/ranges.h"
 #include "kiln/ir/work.h"
 
 namespace kiln {
@@ -23,6 +26,35 @@ std::vector<std::string> ValuesWithin(std::span<const Node* const> nodes) {
   return within;
 }
 
+namespace {
+
+KernelValue BorderValue(const Value& value) {
+  return {value.name(),
+          value.has_shape() ? fmt::format("{}", fmt::join(value.shape().dims(), " x ")) : ""};
+}
+
+// Adds the values at the border of the nodes, each once.
+void AddBorder(std::span<const Node* const> nodes, KernelInfo* info) {
+  const auto is_inside = [&](const Node* node) {
+    return node != nullptr && std::ranges::find(nodes, node) != nodes.end();
+  };
+  std::unordered_set<const Value*> read;
+  for (const Node* node : nodes) {
+    for (const Value* operand : node->operands()) {
+      if (operand == nullptr || operand->is_constant() || is_inside(operand->producer())) continue;
+      if (read.insert(operand).second) info->reads.push_back(BorderValue(*operand));
+    }
+    for (const Value* result : node->results()) {
+      if (result == nullptr) continue;
+      const bool stays =
+          !result->users().empty() && std::ranges::all_of(result->users(), is_inside);
+      if (!stays) info->results.push_back(BorderValue(*result));
+    }
+  }
+}
+
+}  // namespace
+
 KernelInfo KernelInfoOf(std::span<const Node* const> nodes, std::string_view unit,
                         std::string operation) {
   KernelInfo info;
@@ -32,6 +64,7 @@ KernelInfo KernelInfoOf(std::span<const Node* const> nodes, std::string_view uni
     info.macs += MacsOf(*node);
     info.operations += OperationsOf(*node);
   }
+  AddBorder(nodes, &info);
   info.unit = unit;
   info.operation = std::move(operation);
   return info;

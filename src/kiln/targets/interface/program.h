@@ -29,6 +29,12 @@ struct Certificate {
 std::string KernelName(std::span<const Node* const> nodes);
 
 // One fused region that runs as one unit of work.
+// A value at the border of a kernel.
+struct KernelValue {
+  std::string name;
+  std::string shape;  // "1 x 10"; may be empty
+};
+
 struct KernelInfo {
   std::string name;                       // KernelName of its nodes
   std::vector<std::string> source_nodes;  // ONNX node names
@@ -41,6 +47,8 @@ struct KernelInfo {
   int64_t operations = 0;   // MACs, or elementary operations if it has no MACs; for host shares
   std::string schedule;     // its tiling, for reports; may be empty
   Certificate certificate;  // of its schedule; cost 0 for host kernels
+  // Values that other kernels compute or the network is given, and values that leave the kernel.
+  std::vector<KernelValue> reads = {}, results = {};
   std::string host_reason;  // why the host runs it; empty on the accelerator
   bool on_host() const { return !host_reason.empty(); }
 };

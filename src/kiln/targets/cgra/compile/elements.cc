@@ -9,6 +9,7 @@
 
 #include "fmt/format.h"
 #include "kiln/execute/reference.h"
+#include "kiln/hardware/sample_run.h"
 #include "kiln/ir/describe.h"
 #include "kiln/numerics/elementary.h"
 #include "kiln/numerics/quantise.h"
@@ -148,7 +149,8 @@ StatusOr<ElementChain::Operand> ElementChain::OperandOf(const Value& value) {
 int ElementChain::ConstantsOf(const Value& value, const std::vector<double>& numbers,
                               double factor) {
   Buffer buffer;
-  buffer.name = fmt::format("{}, in units of the sum of '{}'", NameForUser(value), node_name_);
+  buffer.name = fmt::format("`{}`, in units of the sum of `{}`", hardware::SampleName(value.name()),
+                            hardware::SampleName(node_name_));
   buffer.size = std::ssize(numbers);
   for (const double number : numbers)
     buffer.constants.push_back(static_cast<int32_t>(std::llround(number * factor)));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "kiln/hardware/sample_run.h"
 #include "kiln/ir/describe.h"
 #include "kiln/ir/indexing.h"
 #include "kiln/ir/window.h"
@@ -259,9 +260,10 @@ Status Lowering::EmitConvolution(const Group& group) {
   p.b_text.position = {
       SumText(ProductText("channel", depth),
               SumText(ProductText(DigitText("k", 1, in_group, depth), taps), tap))};
-  kernel.buffers.push_back({.constants = std::move(weights.codes),
-                            .name = "codes of " + NameForUser(*node.operand(1)),
-                            .size = g.out_channels * p.depth});
+  kernel.buffers.push_back(
+      {.constants = std::move(weights.codes),
+       .name = fmt::format("codes of `{}`", hardware::SampleName(node.operand(1)->name())),
+       .size = g.out_channels * p.depth});
   p.sum_text.names = {{"channel", channel}};
   p.sum_text.position = {last ? SumText(ProductText("m", out_channels), "channel")
                               : SumText(ProductText("channel", sizes.out_pixels), "m")};
@@ -320,7 +322,7 @@ Status Lowering::EmitProduct(const Group& group) {
     KILN_RETURN_IF_ERROR(AddBias(group.bias, &how.offsets));
     p.b = static_cast<int>(kernel.buffers.size());
     kernel.buffers.push_back({.constants = std::move(weights.codes),
-                              .name = "codes of " + NameForUser(b),
+                              .name = fmt::format("codes of `{}`", hardware::SampleName(b.name())),
                               .size = b.shape().NumElements()});
   } else {
     KILN_ASSIGN_OR_RETURN(const ValueCodes y, CodesOf(b));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 #include "kiln/hardware/axi_signals.h"
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/hardware/top_module.h"
@@ -205,6 +206,22 @@ std::vector<hardware::PlacedAxis> AxesFrom(std::span<const int64_t> shape,
   return axes;
 }
 
+// Explains the formats of tensors whose codes are pieces of fp32 numbers.
+std::string NumbersText(const hardware::DesignGuide& guide) {
+  std::string text;
+  for (const auto* places :
+       {&guide.inputs, &guide.outputs, &guide.host_reads, &guide.host_writes}) {
+    for (const hardware::PlacedTensor& place : *places) {
+      if (place.format == "bf16.flush") {
+        return "A number in `bf16.flush` is the upper half of an fp32 number, rounded to nearest "
+               "even; subnormal numbers are 0.";
+      }
+      if (place.format == "bf16") text = "A number in `bf16` is the upper half of an fp32 number.";
+    }
+  }
+  return text;
+}
+
 // Returns how software starts the programs of a network.
 std::string StartOf(const SystolicProgram& program, const ProgramImage& image) {
   std::string text = fmt::format(
@@ -238,12 +255,18 @@ std::string StartOf(const SystolicProgram& program, const ProgramImage& image) {
         number++, address & 0xffffffff, at("PROGRAM_ADDRESS"), address >> 32,
         at("PROGRAM_ADDRESS") + 4, at("CONTROL"), at("STATUS"), at("ERROR_CODE"));
   }
+  std::vector<std::string> errors;
+  for (const hardware::RegisterValue& error : hardware::FindRegister(map, "ERROR_CODE").values)
+    errors.push_back(fmt::format("{} {}", error.value, error.name));
   return text + fmt::format(
                     "{}. Read the outputs.\n\n`irq` is high while a bit is set both in "
                     "INTERRUPT_STATUS (0x{:03x}) and in INTERRUPT_ENABLE (0x{:03x}), which is 0 "
                     "after a reset: write 3 to INTERRUPT_ENABLE once, and after a run write what "
-                    "INTERRUPT_STATUS reads back to it.",
-                    number, at("INTERRUPT_STATUS"), at("INTERRUPT_ENABLE"));
+                    "INTERRUPT_STATUS reads back to it.\n\nERROR_CODE is 0 without an error, or "
+                    "one of {}; `driver/kiln_registers.h` says what each one means. ERROR_PLACE "
+                    "(0x{:03x}) names the instruction.",
+                    number, at("INTERRUPT_STATUS"), at("INTERRUPT_ENABLE"), fmt::join(errors, ", "),
+                    at("ERROR_PLACE"));
 }
 
 }  // namespace
@@ -313,6 +336,11 @@ Status EmitDesign(const SystolicProgram& program, const FolderContent& content,
     place(step.inputs, &guide.host_reads);
     place(step.outputs, &guide.host_writes);
   }
+  guide.layout = NumbersText(guide);
+  guide.bus_requests = fmt::format(
+      "Each channel of the machine has at most {} requests in flight (`memory_latency` + 4), the "
+      "fetch of programs at most {}.",
+      OutstandingRequests(program.config()), PrefetchWords(program.config()));
   if (!sample.empty()) guide.sample = kWholeNetworkSample;
   guide.files = {{"memory.hex", "constants and programs, for `$readmemh` with words of 16 bytes"}};
   return hardware::WriteRtlProject(project, folder);

@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/hardware/sample_run.h"
 #include "kiln/support/markdown.h"
 #include "kiln/targets/interface/folder_guide.h"
+#include "kiln/targets/vta/config/derived.h"
 #include "kiln/targets/vta/emit/driver.h"
 #include "kiln/targets/vta/emit/emit.h"
 #include "kiln/targets/vta/isa/registers.h"
@@ -131,25 +133,35 @@ StatusOr<hardware::SampleRun> RecordSample(const ProgramParts& program, const Ba
 std::string StartOf(const ProgramParts& program, const ProgramVector& vector) {
   const hardware::RegisterMap map = Registers();
   const auto at = [&](const char* name) { return hardware::FindRegister(map, name).address; };
+  std::vector<std::string> faults;
+  for (const hardware::RegisterValue& fault : hardware::FindRegister(map, "FAULT").values)
+    faults.push_back(fmt::format("{} {}", fault.value, fault.name));
   std::string text = fmt::format(
-      "1. Reset the machine. Load `memory.bin` into memory, its first byte at address 0x{:x}.\n"
+      "1. Reset the machine. Load `memory.bin` into memory, its first byte at address 0x{:x}. The "
+      "{} bytes from there on belong to the machine, up to address 0x{:x}; addresses are the "
+      "machine's, and `MEMORY_BASE` places them in a system.\n"
       "2. Write the inputs. The host's kernels and transfers between launches are in "
       "`program.txt`.\n"
-      "3. For each launch below, write the number of its instructions to register 0x{:02x} and the "
-      "address\n   of the first one to register 0x{:02x}, then 1 to register 0x{:02x}, over "
-      "`control`. Wait for `irq`, which a 0\n   written to that register lowers, or until "
-      "bit 1 of register 0x{:02x} is 1. Register 0x{:02x} "
-      "holds the fault, or 0.\n4. Read the outputs.\n\nThe launches:\n\n",
-      vector.base, at("INSTRUCTIONS"), at("PROGRAM_ADDRESS"), at("CONTROL"), at("CONTROL"),
-      at("FAULT"));
+      "3. For each launch below, write the number of its instructions to INSTRUCTIONS (0x{:02x}) "
+      "and the address of the first one to PROGRAM_ADDRESS (0x{:02x}), then 1 to CONTROL "
+      "(0x{:02x}), over `control`. Wait for `irq`, which a 0 written to CONTROL lowers, or until "
+      "bit 1 of CONTROL is 1. FAULT (0x{:02x}) is 0, or one of {}.\n4. Read the outputs.\n\n"
+      "The launches, with the host's kernels between them:\n\n",
+      vector.base, vector.before.size(), vector.base + vector.before.size() - 1, at("INSTRUCTIONS"),
+      at("PROGRAM_ADDRESS"), at("CONTROL"), at("FAULT"), fmt::join(faults, ", "));
   int number = 0;
   for (size_t step = 0; step < program.steps.size(); ++step) {
-    if (!program.steps[step].launch.has_value()) continue;
+    if (!program.steps[step].launch.has_value()) {
+      text += MarkdownItem(
+          fmt::format("`{}` on the host.", hardware::SampleName(program.kernels[step].name)));
+      continue;
+    }
     const Launch& launch = *program.steps[step].launch;
     text += MarkdownItem(fmt::format("launch {}, `{}`: {} instructions from 0x{:x}.", number++,
                                      hardware::SampleName(program.kernels[step].name),
                                      launch.instructions.size(), launch.address));
   }
+  text.pop_back();
   return text;
 }
 
@@ -186,7 +198,10 @@ Status EmitNetwork(const VtaProgram& program, const FolderContent& content,
   guide.start = StartOf(parts, vector);
   guide.layout =
       "The lists name every map that the host writes or reads between launches. Planes, "
-      "blocks, rows and\nelements follow the original VTA.";
+      "blocks, rows and\nelements follow the original VTA. The bytes of a map count from its first "
+      "element to its last one. The sample writes whole maps: bytes that no element has, of "
+      "borders and of channels that complete a block, are as `memory.bin` has them. Write them "
+      "so before every run, because other maps may have their place.";
   if (parts.images_at_once > 1) {
     guide.layout += fmt::format(
         " A run works on {} images at once: the lists say where the first one is, and the others "
@@ -195,6 +210,10 @@ Status EmitNetwork(const VtaProgram& program, const FolderContent& content,
         parts.images_at_once, parts.config.block_out);
   }
   AddConstants(parts, vector, &guide);
+  guide.bus_requests = fmt::format(
+      "The machine has at most {0} requests to read and {0} bursts to write in flight "
+      "(`memory_latency` + 2).",
+      OutstandingRequests(parts.config.memory_latency));
   std::set<int> written, read;
   for (const Piece& piece : parts.plan.pieces) {
     const bool writes = piece.kind == Piece::Kind::kWrite;
