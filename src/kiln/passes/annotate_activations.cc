@@ -28,9 +28,14 @@ void BecomeRounding(Graph& graph, Node& root, Value* x, Quantisation annotation)
   root.result()->set_quantisation(std::move(annotation));
 }
 
-// Returns the type of a format's kind and at most its width whose codes are exactly `range`: int8
-// from -127 on is symmetric, and uint8 up to 15 is uint4. Returns nullopt if there is none.
+// Returns the type of a plain integer format's sign and at most its width whose codes are exactly
+// `range`: int8 from -127 on is symmetric, and uint8 up to 15 is uint4. Returns nullopt if there is
+// none, or if the format rounds or overflows in another way.
 std::optional<QuantType> TypeOfCodes(const QuantType& type, CodeRange range) {
+  if (type.format.rounding != Rounding::kNearestEven ||
+      type.format.overflow != Overflow::kSaturate) {
+    return std::nullopt;
+  }
   for (int bits = 1; bits <= type.format.bits; ++bits) {
     const auto format = FindFormat((type.format.is_signed ? "int" : "uint") + std::to_string(bits));
     if (!format.ok()) continue;
@@ -48,7 +53,7 @@ std::optional<QuantType> TypeOfCodes(const QuantType& type, CodeRange range) {
 
 // Returns the code of a whole format whose value is exactly `value`; nullopt if there is none.
 std::optional<int64_t> CodeAt(std::optional<double> value, const Quantisation& q) {
-  if (!value.has_value()) return std::nullopt;
+  if (!value.has_value() || !std::isfinite(*value)) return std::nullopt;
   const int64_t code = std::llround(*value / static_cast<double>(q.scales[0])) + q.zero_points[0];
   return DequantiseCode(code, q.scales[0], q.zero_points[0]) == *value ? std::optional(code)
                                                                        : std::nullopt;
@@ -73,13 +78,19 @@ Value* WithoutBounds(const Graph& graph, Value* x, Quantisation* annotation) {
     high = greatest->operand(1);
   }
   if (least == nullptr || low == nullptr || high == nullptr || !HasOneUse(graph, x)) return x;
+  // Bounds of more axes would change the shape, and a rounding between the bounds has to stay.
+  Value* const bounded = least->operand(0);
+  if (x->type() != bounded->type() || x->quantisation().has_value() ||
+      least->result()->quantisation().has_value())
+    return x;
   const std::optional<int64_t> from = CodeAt(ScalarConstant(low), *annotation),
                                to = CodeAt(ScalarConstant(high), *annotation);
   if (!from.has_value() || !to.has_value()) return x;
   const std::optional<QuantType> type = TypeOfCodes(annotation->type, {*from, *to});
-  if (!type.has_value() || (type->symmetric && annotation->zero_points[0] != 0)) return x;
+  const int64_t zero = annotation->zero_points[0];
+  if (!type.has_value() || zero < *from || zero > *to || (type->symmetric && zero != 0)) return x;
   annotation->type = *type;
-  return least->operand(0);
+  return bounded;
 }
 
 // Turns the node into a rounding of `x`, or of what x bounds to the codes of a narrower type.
@@ -177,14 +188,23 @@ bool MayBeJoined(const Value& x, const Value& rounded) {
          });
 }
 
-// Moves a rounding below a Relu, where a kernel can end: relu(round(x)) equals round(relu(x)),
-// because zero is a value of every grid. x may be rounded, too, without a difference, so that it
+// Returns true if a format has the value zero and keeps the order of numbers when it rounds them.
+bool KeepsOrder(const Format& format) {
+  return format.overflow != Overflow::kWrap && format.rounding != Rounding::kStochastic &&
+         !(format.kind == FormatKind::kFloat && format.low_exponent == LowExponent::kNormal) &&
+         format.kind != FormatKind::kCodebook;
+}
+
+// Moves a rounding below a Relu, where a kernel can end: relu(round(x)) equals round(relu(x)) on a
+// grid that has zero and keeps the order. x may be rounded, too, without a difference, so that it
 // keeps the annotation, which machines need that compute the Relu by itself.
 StatusOr<bool> SinkBelowRelu(Graph& graph, Node& relu) {
   Node* rounding = relu.op() == Op::kRelu ? ProducedBy(relu.operand(0), Op::kIdentity) : nullptr;
   if (rounding == nullptr || !IsRounding(*rounding) || !HasOneUse(graph, rounding->result()))
     return false;
-  if (relu.result()->quantisation().has_value()) return false;
+  if (relu.result()->quantisation().has_value() ||
+      !KeepsOrder(rounding->result()->quantisation()->type.format))
+    return false;
   relu.result()->set_quantisation(rounding->result()->quantisation());
   if (Value* x = rounding->operand(0); !x->quantisation().has_value() && HasOneUse(graph, x))
     x->set_quantisation(rounding->result()->quantisation());

@@ -17,6 +17,8 @@ std::vector<std::string> ValuesWithin(std::span<const Node* const> nodes) {
     for (const Value* result : node->results()) {
       // An output of the graph ends its kernel, so that no other node of the kernel reads it.
       if (result == nullptr || result->users().empty()) continue;
+      // An annotated Identity is a rounding that the network itself asks for.
+      if (node->op() == Op::kIdentity && result->quantisation().has_value()) continue;
       const bool stays = std::ranges::all_of(result->users(), [&](const Node* user) {
         return std::ranges::find(nodes, user) != nodes.end();
       });

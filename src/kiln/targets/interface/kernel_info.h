@@ -15,8 +15,9 @@ namespace kiln {
 KernelInfo KernelInfoOf(std::span<const Node* const> nodes, std::string_view unit,
                         std::string operation);
 
-// Returns the names of the results that only others of the nodes read: the unrounded values of a
-// machine that rounds the result of the nodes only.
+// Returns the names of the results that only others of the nodes read, but for the roundings that
+// the network itself asks for: the unrounded values of a machine that rounds the result of the
+// nodes only.
 std::vector<std::string> ValuesWithin(std::span<const Node* const> nodes);
 
 // Returns the operators of the nodes, in their order: "conv + relu".

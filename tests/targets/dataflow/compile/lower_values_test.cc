@@ -284,5 +284,20 @@ TEST(DataflowLowerValues, MovesAreThoseOfTheReference) {
   }
 }
 
+// A table of several functions rounds where the network asks for it, and nowhere else. By hand: -9,
+// 5, 6 and 70 in units of 4 are -2, 1, 2 (1.5 to even) and 7, the greatest code.
+TEST(LoweredValues, TablesRoundWhereAnIdentityIsAnnotated) {
+  const auto magnitudes = [](const std::string& rounding) {
+    const auto network = LowerText("input %x : f32[1x4] Q\n%r = identity %x : f32[1x4]" + rounding +
+                                       "\n%y = abs %r : f32[1x4] Q\noutput %y\n",
+                                   /*host=*/false);
+    EXPECT_TRUE(network.ok()) << network.status();
+    EXPECT_EQ(network->layers.size(), 1u);
+    return RunLowered(*network, {-9, 5, 6, 70});
+  };
+  EXPECT_EQ(magnitudes(" quant int4 per_tensor scale=[4]"), (std::vector<double>{8, 4, 8, 28}));
+  EXPECT_EQ(magnitudes(""), (std::vector<double>{9, 5, 6, 70}));
+}
+
 }  // namespace
 }  // namespace kiln::dataflow

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "kiln/execute/codes.h"
 #include "kiln/execute/reference.h"
 #include "kiln/ir/describe.h"
 #include "kiln/ir/shape_inference.h"
@@ -207,6 +208,9 @@ Status Lowering::EmitTable(const Group& group) {
     }
     KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> results, EvaluateNode(*step, operands));
     values = results[0].Reshaped(Shape(dims));
+    // A rounding that the network asks for; other results within a kernel are not rounded.
+    if (step->op() == Op::kIdentity && step->result()->quantisation().has_value())
+      values = RoundTensor(values, *step->result()->quantisation());
     before = step->result();
   }
   double largest = 0;
