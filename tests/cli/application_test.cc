@@ -603,6 +603,36 @@ TEST(Application, ASweepKeepsItsRuns) {
   EXPECT_THAT(text.out, HasSubstr("1*  systolic-int8-8x8-input_port_bytes-8-weight_port_bytes-8"));
 }
 
+// A sweep overwrites neither its inputs nor its own results.
+TEST(Application, ASweepKeepsOtherFiles) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-sweep-test");
+  const auto at = [&](const char* file) { return (folder.path() / file).string(); };
+  const std::string machine = *ReadFile("accelerators/systolic-int8-8x8.yaml");
+  ASSERT_TRUE(WriteFile(at("a.yaml"), machine).ok());
+  ASSERT_TRUE(WriteFile(at("a-input_port_bytes-16.yaml"), machine).ok());
+  const auto sweep = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {
+        "sweep",  "models/demo_fashion_mnist.onnx", "--vary",   "input_port_bytes=16",
+        "--runs", folder.path().string(),           "--random", "1",
+        "--on"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Call(arguments);
+  };
+  for (const std::string& on :
+       {at("a.yaml") + "," + at("a-input_port_bytes-16.yaml"), at("a.yaml")}) {
+    EXPECT_EQ(sweep({on}).code, kExitError) << on;
+    EXPECT_EQ(*ReadFile(at("a-input_port_bytes-16.yaml")), machine);
+  }
+  std::filesystem::remove(at("a-input_port_bytes-16.yaml"));
+  EXPECT_EQ(sweep({at("a.yaml"), "--report", at("a-input_port_bytes-16.json")}).code, kExitError);
+  // A design point that fails leaves no run of an earlier sweep.
+  ASSERT_TRUE(WriteFile(at("b.yaml"), machine + "\nblock_size: 3\n").ok());
+  ASSERT_TRUE(WriteFile(at("b-input_port_bytes-16.json"), "{}").ok());
+  EXPECT_EQ(sweep({at("a.yaml") + "," + at("b.yaml")}).code, kExitOk);
+  EXPECT_TRUE(std::filesystem::exists(at("a-input_port_bytes-16.json")));
+  EXPECT_FALSE(std::filesystem::exists(at("b-input_port_bytes-16.json")));
+}
+
 // Every option that names an output file creates the folder of the file, too.
 TEST(Application, FoldersOfOutputFilesAreCreated) {
   const TemporaryFolder folder = *TemporaryFolder::Create("kiln-folders-test");

@@ -151,6 +151,49 @@ TEST_F(NarrowRoundTrip, OfAFileForAMachine) {
   }
 }
 
+// What a network quantises itself, here activations of eight bits between pools and reshapes, is in
+// the file as in a run.
+TEST_F(NarrowRoundTrip, OfANetworkThatQuantisesItself) {
+  const Outcome copy =
+      Call({"export", "models/fashion_cnn_w1a8.onnx", "--passes", "clean-up", "-o", At("net.kir")});
+  EXPECT_EQ(copy.code, 0) << copy.err;
+  for (const char* machine : {"systolic-int8-8x8", "dataflow-zcu104"}) {
+    SCOPED_TRACE(machine);
+    const std::vector<std::string> on = {"--on", machine};
+    Export("int8", "q.onnx", on);
+    EXPECT_TRUE(Run("q.onnx", on) == Run("net.kir", {"--on", machine, "--quantise", "int8"}));
+  }
+}
+
+// A factor that is no power of two stays with its product of two activations, as in attention.
+TEST_F(NarrowRoundTrip, OfAProductWithAFactor) {
+  Graph graph("scores");
+  Value* q = graph.AddInput("q", {ElementType::kFloat32, Shape{1, 8, 16}});
+  Value* w = graph.AddConstant("w", RandomMatrix({16, 16}, 3, -0.2));
+  Value* k = graph.AddNode(Op::kMatMul, "key", {q, w}, {"k"})->result();
+  Attributes attributes;
+  attributes.Set("transpose_b", int64_t{1});
+  attributes.Set("alpha", 0.1767767f);
+  Value* scores =
+      graph.AddNode(Op::kMatMul, "scores", {q, k}, {"s"}, std::move(attributes))->result();
+  Value* shares = graph.AddNode(Op::kSoftmax, "softmax", {scores}, {"p"})->result();
+  graph.MarkOutput(graph.AddNode(Op::kMatMul, "sums", {shares, k}, {"y"})->result());
+  EXPECT_TRUE(InferShapes(graph).ok());
+  Write("net.kir", PrintGraph(graph));
+  const std::vector<std::string> on = {"--on", "systolic-int8-8x8"};
+  Export("int8", "q.onnx", on);
+  EXPECT_TRUE(Run("q.onnx", on) ==
+              Run("net.kir", {"--on", "systolic-int8-8x8", "--quantise", "int8"}));
+}
+
+TEST_F(NarrowRoundTrip, OfAMachineThatRunsNothing) {
+  const Outcome out = Call({"export", "models/demo_fashion_mnist.onnx", "--quantise", "int8",
+                            "--on", "cgra-grid-4x4", "--random", "1", "-o", At("q.onnx")});
+  EXPECT_EQ(out.code, 0) << out.err;
+  EXPECT_NE(out.err.find("note: cgra-grid-4x4 runs no kernel of the network"), std::string::npos)
+      << out.err;
+}
+
 // Symmetric codes and codes of fewer bits than ONNX's types are bounded in the file, by a Clip or
 // by Max and Min, and have the same annotation after import.
 TEST_F(NarrowRoundTrip, OfFewerCodes) {

@@ -52,6 +52,18 @@ TEST(AccuracyTable, TextHasALineForEachFormat) {
   EXPECT_NE(text.find("int64: not run: no such thing"), std::string::npos) << text;
 }
 
+// 40 points below the best a triangle says that the figure is lower; without one the page has none.
+TEST(AccuracyTable, FiguresBelowTheAxisAreTriangles) {
+  AccuracyTable table = ExampleTable();
+  EXPECT_EQ(ToHtml(table).find("triangles"), std::string::npos);
+  EXPECT_EQ(ToHtml(table).find("<path"), std::string::npos);
+  table.rows[2].accuracy->correct = table.rows[2].accuracy->images / 10;
+  const std::string page = ToHtml(table);
+  EXPECT_EQ(WellFormedFault(page), "");
+  EXPECT_NE(page.find("triangles are of figures that are lower than it goes"), std::string::npos);
+  EXPECT_NE(page.find("<path class=\"u0\""), std::string::npos);
+}
+
 TEST(AccuracyTable, NotesSayWhyTheHostHasAShare) {
   AccuracyTable table = ExampleTable();
   table.notes.push_back("first");

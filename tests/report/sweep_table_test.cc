@@ -21,7 +21,7 @@ SweepTable::Row RowOf(const std::string& name, double milliseconds, double micro
                       double square_millimetres) {
   SavedRun run;
   run.accelerator = name;
-  run.seconds = milliseconds * 1e-3;
+  run.latency = run.seconds = milliseconds * 1e-3;
   run.images_per_second = 1e3 / milliseconds;
   run.picojoules = microjoules * 1e6;
   run.area_um2 = square_millimetres * 1e6;
@@ -66,10 +66,12 @@ TEST(SweepTable, RanksByEachFigureUnderTheLimit) {
   EXPECT_THAT(ranked(SweepRank::kEdp), ElementsAre("large", "middle", "poor", "small", "slow"));
 }
 
-// A machine that works on several images at once has a higher rate at the same time.
+// A machine that works on several images at once has a higher rate at the same time, and the limit
+// is for the time, not for an image's share of it.
 TEST(SweepTable, RanksByTheRateOfImages) {
   SweepTable table = FiveRows();
   table.rows[3].run->images_per_second = 1e6;
+  table.rows[2].run->seconds = 1e-6;
   table.rank = SweepRank::kRate;
   table.Rank();
   EXPECT_THAT(NamesOf(table), ElementsAre("small", "large", "middle", "poor", "slow"));
@@ -94,9 +96,17 @@ TEST(SweepTable, EfficientRowsAreThoseThatNoRankedRowBeats) {
   EXPECT_TRUE(table.rows[0].efficient && table.rows[1].efficient);
 }
 
+TEST(SweepTable, EqualFiguresAreToldApartByTheOthers) {
+  SweepTable table;
+  table.rows = {RowOf("slow", 0.5, 100, 2), RowOf("large", 0.2, 100, 2),
+                RowOf("small", 0.2, 100, 1)};
+  table.Rank();
+  EXPECT_THAT(NamesOf(table), ElementsAre("small", "large", "slow"));
+}
+
 TEST(SweepTable, ALimitIncludesItsEnd) {
   SweepTable table = FiveRows();
-  table.limit_seconds = *table.rows[2].run->seconds;
+  table.limit_seconds = *table.rows[2].run->latency;
   table.Rank();
   EXPECT_EQ(table.rows[0].design_point, "slow");
   EXPECT_EQ(table.rows[0].standing, SweepTable::Standing::kRanked);
@@ -123,7 +133,7 @@ TEST(SweepTable, RanksOnlyWhatTheHostDoesTheLeastFor) {
 TEST(SweepTable, RowsWithoutTheFigureAreNotRanked) {
   SweepTable table = FiveRows();
   table.rows[1].run->area_um2.reset();
-  table.rows[3].run->seconds.reset();
+  table.rows[3].run->latency.reset();
   table.rank = SweepRank::kArea;
   table.Rank();
   EXPECT_THAT(NamesOf(table), ElementsAre("middle", "poor", "slow", "small", "large"));
@@ -143,11 +153,15 @@ TEST(SweepTable, TextAnswersTheQuestion) {
   failed.fault = "key 'lanes': 0 is too few";
   table.rows.push_back(failed);
   table.notes = {"made-up weights"};
+  for (size_t r = 0; r < 5; ++r) table.rows[r].notes = {"of many"};
+  table.rows[2].notes.push_back("of one");
   table.Rank();
   const std::string text = ToText(table);
   EXPECT_THAT(text, HasSubstr("memory   ideal"));
   EXPECT_THAT(text, HasSubstr("schedules for least cycles, areas and energies at 45 nm"));
   EXPECT_THAT(text, HasSubstr("note: made-up weights\n"));
+  EXPECT_THAT(text, HasSubstr("\nnote: middle, large, small and 2 others: of many\nnote: slow: of "
+                              "one\n"));
   EXPECT_THAT(text, HasSubstr("1*  middle"));
   EXPECT_THAT(text, HasSubstr(" 4  poor"));
   EXPECT_THAT(text, HasSubstr("500 MHz  clock not confirmed\n"));
@@ -166,6 +180,7 @@ TEST(SweepTable, JsonHasEveryRow) {
   SweepTable table = FiveRows();
   table.rows[0].run->accuracy = 0.9;
   table.rows[0].notes = {"a note"};
+  table.rows[0].varied = {{"lanes", "8"}};
   table.Rank();
   const auto json = nlohmann::json::parse(ToJson(table));
   EXPECT_EQ(json["kiln_sweep"], 1);
@@ -179,6 +194,9 @@ TEST(SweepTable, JsonHasEveryRow) {
   EXPECT_EQ(json["rows"][0]["accuracy"], nullptr);
   EXPECT_EQ(json["rows"][3]["accuracy"], 0.9);
   EXPECT_EQ(json["rows"][3]["notes"][0], "a note");
+  EXPECT_EQ(json["rows"][3]["varied"], nlohmann::json({{"lanes", "8"}}));
+  EXPECT_EQ(json["rows"][0]["varied"], nlohmann::json::object());
+  EXPECT_EQ(json["rows"][0]["latency_seconds"], 5e-4);
   EXPECT_EQ(json["rows"][4]["standing"], "too_slow");
   EXPECT_DOUBLE_EQ(json["rows"][4]["picojoules"], 50e6);
 }

@@ -52,8 +52,8 @@ class ExportCommand final : public Command {
         ->type_name("WHICH");
     app.add_option("--on", accelerator_,
                    "With --quantise, to .onnx: the accelerator for which the file is written. Only "
-                   "what its kernels round has quantisers, so that others compute the network that "
-                   "kiln run --quantise measures on it")
+                   "what its kernels round has quantisers, so that the file rounds where kiln run "
+                   "--quantise does")
         ->type_name("ACCELERATOR");
     shapes_.Declare(app);
     data_.Declare(app);
@@ -72,7 +72,11 @@ class ExportCommand final : public Command {
                      "end the name in .onnx or .kir");
     }
     KILN_RETURN_IF_ERROR(CheckHeeded(extension));
-    const std::filesystem::path read[] = {model_};
+    std::vector<std::filesystem::path> read = {model_};
+    if (!accelerator_.empty()) {
+      KILN_ASSIGN_OR_RETURN(design_point_, FindResource("accelerators", accelerator_));
+      read.push_back(design_point_);
+    }
     KILN_RETURN_IF_ERROR(CheckOutputs({output_}, read));
     // Quantise what accelerators run: batch normalisations folded, GELU recognised as one operator,
     // and the network's own quantisation in annotations, so that a recipe sees it.
@@ -84,6 +88,10 @@ class ExportCommand final : public Command {
       // --calibrate takes precedence over --data.
       if (const ImageSettings own = quantise_.Settings(images); !own.path.empty()) images = own;
       KILN_ASSIGN_OR_RETURN(const Recipe recipe, FindRecipe(quantise_.recipe()));
+      // Annotations that the network brings pass through moves and pools, as in a run.
+      constexpr std::string_view kSpread[] = {"spread-annotations"};
+      PassContext passes;
+      KILN_RETURN_IF_ERROR(RunPasses(graph, kSpread, passes));
       NoteOwn(graph, recipe, &notes);
       if (images.given()) {
         KILN_ASSIGN_OR_RETURN(const Images calibration, OpenImages(images, graph));
@@ -103,7 +111,7 @@ class ExportCommand final : public Command {
       }
     }
     if (!accelerator_.empty()) {
-      KILN_RETURN_IF_ERROR(RemoveUnroundedOn(&graph));
+      KILN_RETURN_IF_ERROR(RemoveUnroundedOn(&graph, &notes));
     } else if (extension == ".onnx" && !quantise_.recipe().empty()) {
       notes.emplace_back(
           "the file quantises every annotated value, also between operators that an accelerator "
@@ -138,13 +146,14 @@ class ExportCommand final : public Command {
   }
 
   // Compiles the network for the accelerator and removes the annotations of what it does not round.
-  Status RemoveUnroundedOn(Graph* graph) const {
-    KILN_ASSIGN_OR_RETURN(const auto design_point, FindResource("accelerators", accelerator_));
+  Status RemoveUnroundedOn(Graph* graph, std::vector<std::string>* notes) const {
     KILN_ASSIGN_OR_RETURN(const std::unique_ptr<Accelerator> accelerator,
-                          LoadAccelerator(design_point));
+                          LoadAccelerator(design_point_));
     KILN_ASSIGN_OR_RETURN(const Graph laid_out, LayOut(*graph));
     KILN_ASSIGN_OR_RETURN(const std::unique_ptr<Program> program,
                           accelerator->Compile(laid_out, CompileOptions()));
+    if (std::ranges::all_of(program->kernels(), &KernelInfo::on_host))
+      notes->push_back(accelerator->name() + " runs no kernel of the network; the host rounds all");
     RemoveUnrounded(*program, graph);
     return OkStatus();
   }
@@ -203,6 +212,7 @@ class ExportCommand final : public Command {
 
   const CLI::App* app_ = nullptr;
   std::string model_, output_, accelerator_;
+  std::filesystem::path design_point_;  // the file of --on
   std::string passes_;  // empty: clean-up, or annotated where there is something to quantise
   std::string quantisers_ = "qdq";
   ShapeArguments shapes_;

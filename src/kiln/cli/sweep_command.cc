@@ -34,11 +34,13 @@ class SweepCommand final : public Command {
                    "any character; default: all of kiln list accelerators")
         ->delimiter(',')
         ->type_name("PATTERN,...");
-    app.add_option("--vary", varied_,
-                   "Take each design point once for each value of a key (kiln list keys FAMILY); "
-                   "several keys: each combination")
+    app.add_option(
+           "--vary", varied_,
+           "Take each design point once for each value of a key that has one number or name "
+           "(kiln list keys FAMILY); several keys: each combination")
         ->type_name("KEY=VALUE,...");
-    app.add_option("--under", limit_, "Rank only what takes at most this time for an image")
+    app.add_option("--under", limit_,
+                   "Rank only what takes at most this time from the start of an image to its end")
         ->type_name("TIME");
     app.add_option("--rank", rank_,
                    "What is best: the least energy, time, edp (energy times time) or area, or the "
@@ -111,26 +113,33 @@ class SweepCommand final : public Command {
 
     KILN_RETURN_IF_ERROR(CheckIsFile("--report", html_));
     std::vector<std::filesystem::path> inputs = FilesOf(options.flow);
-    std::vector<std::string> outputs = {json_, html_};
-    for (const SweepPoint& point : options.points) {
-      inputs.push_back(point.file);
-      if (!runs_.empty()) outputs.push_back(FileOfRun(point));
-    }
-    KILN_RETURN_IF_ERROR(CheckOutputs(outputs, inputs));
-    KILN_RETURN_IF_ERROR(CheckOutputFolder(runs_));
-
+    for (const SweepPoint& point : options.points) inputs.push_back(point.file);
     std::optional<TemporaryFolder> temporary;
     if (!varied.empty()) {
       std::filesystem::path folder = runs_;
       if (runs_.empty()) {
         KILN_ASSIGN_OR_RETURN(TemporaryFolder made, TemporaryFolder::Create("kiln-sweep"));
         folder = temporary.emplace(std::move(made)).path();
-      } else {
-        KILN_RETURN_IF_ERROR(MakeFolderOf((folder / "run").string()));
       }
-      KILN_ASSIGN_OR_RETURN(options.points, WriteVariants(options.points, varied, folder));
+      KILN_ASSIGN_OR_RETURN(options.points, VariantsOf(options.points, varied, folder));
     }
+    std::vector<std::string> outputs = {json_, html_};
+    for (const SweepPoint& point : options.points) {
+      if (!runs_.empty()) outputs.push_back(FileOfRun(point));
+      if (!point.text.empty()) outputs.push_back(point.file.string());
+    }
+    KILN_RETURN_IF_ERROR(CheckOutputs(outputs, inputs));
+    KILN_RETURN_IF_ERROR(CheckOutputFolder(runs_));
+    if (!varied.empty()) {
+      KILN_RETURN_IF_ERROR(MakeFolderOf(options.points[0].file.string()));
+      KILN_RETURN_IF_ERROR(WriteVariants(options.points));
+    }
+
     if (!runs_.empty()) {
+      // A design point that fails must not leave the run of an earlier sweep there.
+      std::error_code ignored;
+      for (const SweepPoint& point : options.points)
+        std::filesystem::remove(FileOfRun(point), ignored);
       options.save = [this](const SweepPoint& point, const RunReport& report) {
         return WriteOutput(FileOfRun(point), ToJson(report));
       };

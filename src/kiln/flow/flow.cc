@@ -185,6 +185,7 @@ void DescribeProgram(const Accelerator& accelerator, const std::filesystem::path
   report->constant_bytes = program.constant_bytes();
   report->activation_bytes = program.activation_bytes();
   report->interval_cycles = program.interval_cycles();
+  report->images_at_once = program.images_at_once();
   report->notes.insert(report->notes.end(), program.notes().begin(), program.notes().end());
 }
 

@@ -8,6 +8,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "kiln/report/saved_run.h"
@@ -85,15 +86,54 @@ Status CheckKeys(const std::vector<VariedKey>& keys, std::string_view text,
   return OkStatus();
 }
 
-// Returns a message about a design point without the name and the line of its file, which is a
-// temporary one if it is a variant: tables name the design point before it.
+// Returns a message about a design point without the name of its file and, if it is a variant,
+// without lines, because tables name the design point, and users may not see the variant's file.
 std::string WithoutPlace(std::string_view message, const SweepPoint& point) {
   const std::string begin = point.file.string() + ": ";
-  if (!message.starts_with(begin)) return std::string(message);
-  message.remove_prefix(begin.size());
-  if (const size_t comma = message.find(", key "); message.starts_with("line ") && comma < 20)
-    message.remove_prefix(comma + 2);
-  return std::string(message);
+  if (message.starts_with(begin)) message.remove_prefix(begin.size());
+  std::string text(message);
+  if (point.base.empty()) return text;
+  constexpr std::string_view kLine = "line ";
+  for (size_t at = 0; (at = text.find(kLine, at)) != std::string::npos;) {
+    size_t end = at + kLine.size();
+    while (end < text.size() && IsDigit(text[end])) ++end;
+    const bool is_place = end > at + kLine.size() && text.compare(end, 2, ", ") == 0;
+    if (is_place) {
+      text.erase(at, end + 2 - at);
+    } else {
+      at = end;
+    }
+  }
+  return text;
+}
+
+// Returns the keys of a design point in order. Error: text that is no design point.
+StatusOr<std::vector<std::string>> KeysOf(std::string_view text, const std::string& source) {
+  KILN_ASSIGN_OR_RETURN(const YamlFile file, YamlFile::Parse(text, source));
+  std::vector<std::string> keys = file.root().Keys();
+  std::ranges::sort(keys);
+  return keys;
+}
+
+// Returns the text of `base` with the variant's keys and name. Error: the file is not written so
+// that a key can be replaced.
+StatusOr<std::string> VariantText(std::string_view base, const SweepPoint& variant) {
+  const std::string source = variant.base.string();
+  KILN_ASSIGN_OR_RETURN(std::vector<std::string> expected, KeysOf(base, source));
+  std::string text(base);
+  std::vector<std::pair<std::string, std::string>> keys = variant.varied;
+  keys.emplace_back("name", YamlText(variant.name));
+  for (const auto& [key, value] : keys) {
+    text = WithKey(text, key, value);
+    if (std::ranges::find(expected, key) == expected.end()) expected.push_back(key);
+  }
+  std::ranges::sort(expected);
+  const StatusOr<std::vector<std::string>> found = KeysOf(text, source);
+  if (found.ok() && *found == expected) return text;
+  return ErrorAt(
+      source, "--vary", "its keys cannot be replaced line by line",
+      "write each key at the start of a line, without quotes, and comments within a list "
+      "indented");
 }
 
 // Moves the notes that all runs have from the rows to the table.
@@ -131,7 +171,7 @@ StatusOr<VariedKey> ParseVariedKey(std::string_view text) {
     std::string value(piece);
     const bool plain = std::ranges::all_of(
         value, [](char c) { return IsNameCharacter(c) || c == '.' || c == '+' || c == '-'; });
-    if (value.empty() || !plain || value.find_first_not_of('.') == std::string::npos)
+    if (!plain || std::ranges::none_of(value, [](char c) { return IsLetter(c) || IsDigit(c); }))
       return fail("has a value that is neither a number nor a name");
     if (std::ranges::find(varied.values, value) != varied.values.end())
       return fail(fmt::format("has the value {} twice", value));
@@ -145,7 +185,7 @@ StatusOr<std::vector<SweepPoint>> FindSweepPoints(const std::vector<std::string>
   std::vector<SweepPoint> points;
   const std::vector<fs::path> listed = ListResources(kKind);
   for (const std::string& pattern : patterns.empty() ? std::vector<std::string>{"*"} : patterns) {
-    if (pattern.find_first_of("*?") == std::string::npos) {
+    if (pattern.find_first_of("*?[") == std::string::npos) {
       const StatusOr<fs::path> file = FindResource(kKind, pattern);
       if (!file.ok()) return WithContext("--on", file.status());
       KILN_RETURN_IF_ERROR(AddPoint(*file, &points));
@@ -167,30 +207,36 @@ StatusOr<std::vector<SweepPoint>> FindSweepPoints(const std::vector<std::string>
   return points;
 }
 
-StatusOr<std::vector<SweepPoint>> WriteVariants(const std::vector<SweepPoint>& points,
-                                                const std::vector<VariedKey>& keys,
-                                                const fs::path& folder) {
+StatusOr<std::vector<SweepPoint>> VariantsOf(const std::vector<SweepPoint>& points,
+                                             const std::vector<VariedKey>& keys,
+                                             const fs::path& folder) {
   size_t count = points.size();
   for (const VariedKey& varied : keys) {
     count *= varied.values.size();
     KILN_RETURN_IF_ERROR(CheckPointCount(count, "--vary"));
   }
   std::vector<SweepPoint> variants;
+  std::set<std::string> names;
   for (const SweepPoint& point : points) {
     KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(point.file));
     KILN_RETURN_IF_ERROR(CheckKeys(keys, text, point.file.string()));
     // Each digit chooses a value of a key; the last one changes first.
     std::vector<size_t> digits(keys.size(), 0);
     for (bool more = true; more;) {
-      std::string name = point.name, variant = text;
+      SweepPoint variant{.name = point.name, .file = {}, .base = point.file};
       for (size_t k = 0; k < keys.size(); ++k) {
         const std::string& value = keys[k].values[digits[k]];
-        name += fmt::format("-{}-{}", keys[k].key, value);
-        variant = WithKey(variant, keys[k].key, value);
+        variant.name += fmt::format("-{}-{}", keys[k].key, value);
+        variant.varied.emplace_back(keys[k].key, value);
       }
-      const fs::path file = folder / (name + ".yaml");
-      KILN_RETURN_IF_ERROR(WriteFile(file, WithKey(variant, "name", YamlText(name))));
-      KILN_RETURN_IF_ERROR(AddPoint(file, &variants));
+      variant.file = folder / (variant.name + ".yaml");
+      KILN_ASSIGN_OR_RETURN(variant.text, VariantText(text, variant));
+      if (!names.insert(variant.name).second) {
+        return ErrorAt(point.file.string(), "--vary",
+                       fmt::format("two variants are called '{}'", variant.name),
+                       "rename a file, or vary the keys one by one");
+      }
+      variants.push_back(std::move(variant));
       more = false;
       for (size_t k = keys.size(); k-- > 0 && !more;) {
         more = ++digits[k] < keys[k].values.size();
@@ -201,6 +247,51 @@ StatusOr<std::vector<SweepPoint>> WriteVariants(const std::vector<SweepPoint>& p
   return variants;
 }
 
+Status WriteVariants(const std::vector<SweepPoint>& variants) {
+  std::error_code error;
+  for (const SweepPoint& variant : variants) {
+    if (!fs::exists(variant.file, error)) continue;
+    if (const auto text = ReadFile(variant.file); text.ok() && *text == variant.text) continue;
+    return ErrorAt(variant.file.string(), "", "exists with another text",
+                   "name another folder, or remove it");
+  }
+  for (const SweepPoint& variant : variants)
+    KILN_RETURN_IF_ERROR(WriteFile(variant.file, variant.text));
+  return OkStatus();
+}
+
+namespace {
+
+// Returns an error if model, data or recipe have a fault, which is that of no design point.
+Status CheckInputs(const FlowOptions& flow) {
+  std::vector<std::string> notes;
+  KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetworkToRun(flow.model, flow.shapes, &notes));
+  KILN_RETURN_IF_ERROR(OpenImages(flow.images, network).status());
+  if (flow.calibration.given())
+    KILN_RETURN_IF_ERROR(OpenImages(flow.calibration, network).status());
+  return flow.recipe.empty() ? OkStatus() : FindRecipe(flow.recipe).status();
+}
+
+// Runs the network on a design point. A machine that works on several images at once gets as many
+// made-up samples.
+StatusOr<RunReport> RunOn(const SweepPoint& point, const FlowOptions& options) {
+  FlowOptions flow = options;
+  flow.accelerator = point.file;
+  StatusOr<RunReport> report = RunFlow(flow);
+  if (!report.ok()) return report;
+  if (std::ranges::all_of(report->kernels, &KernelInfo::on_host)) {
+    const std::optional<HostReason> reason = LargestHostReason(*report);
+    return UnsupportedAt("", "", "the host runs the whole network",
+                         reason.has_value() ? reason->reason : "it has no kernel");
+  }
+  if (flow.images.random == 0 || report->images_at_once <= flow.evaluate.limit) return report;
+  flow.evaluate.limit = report->images_at_once;
+  flow.images.random = std::max(flow.images.random, report->images_at_once);
+  return RunFlow(flow);
+}
+
+}  // namespace
+
 StatusOr<SweepTable> Sweep(const SweepOptions& options, const FlowProgress& progress) {
   SweepTable table;
   table.rank = options.rank;
@@ -209,16 +300,16 @@ StatusOr<SweepTable> Sweep(const SweepOptions& options, const FlowProgress& prog
   table.node_nm = options.flow.compile.node_nm;
   table.memory = options.flow.memory.has_value() ? options.flow.memory->text : "";
   table.model = options.flow.model.stem().string();
+  KILN_RETURN_IF_ERROR(CheckInputs(options.flow));
   Status first_fault;
   for (size_t p = 0; p < options.points.size(); ++p) {
     const SweepPoint& point = options.points[p];
     if (progress) progress("design points", static_cast<int64_t>(p), std::ssize(options.points));
     SweepTable::Row row;
     row.design_point = point.name;
-    row.source = point.file.string();
-    FlowOptions flow = options.flow;
-    flow.accelerator = point.file;
-    const StatusOr<RunReport> report = RunFlow(flow);
+    row.source = (point.base.empty() ? point.file : point.base).string();
+    row.varied = point.varied;
+    const StatusOr<RunReport> report = RunOn(point, options.flow);
     if (!report.ok()) {
       row.fault = WithoutPlace(MessageOf(report.status()), point);
       if (first_fault.ok())
@@ -236,6 +327,8 @@ StatusOr<SweepTable> Sweep(const SweepOptions& options, const FlowProgress& prog
     // The figures are those that `kiln compare` reads from the run's file.
     KILN_ASSIGN_OR_RETURN(row.run, ParseSavedRun(ToJson(*report), point.name));
     row.notes = report->notes;
+    const std::vector<std::string>& of_cost = report->machine->cost.notes;
+    row.notes.insert(row.notes.end(), of_cost.begin(), of_cost.end());
     table.data = report->data.source;
     table.objective = report->objective;
     table.rows.push_back(std::move(row));

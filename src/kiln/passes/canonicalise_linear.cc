@@ -130,6 +130,30 @@ bool StraightenBias(Graph& g, Node& add) {
   return false;
 }
 
+// Moves the factor of a product of two activations into alpha where the result is annotated, as
+// recognise-attention does it where the result is not rounded.
+bool FactorIntoProduct(Graph& g, Node& mul) {
+  if (!mul.result()->quantisation().has_value()) return false;
+  for (const int i : {0, 1}) {
+    Node* matmul = ProducedBy(mul.operand(i), Op::kMatMul);
+    const std::optional<double> factor = ScalarConstant(mul.operand(1 - i));
+    if (matmul == nullptr || !factor.has_value()) continue;
+    const Value* product = matmul->result();
+    if (matmul->operand(0)->is_constant() || matmul->operand(1)->is_constant() ||
+        product->quantisation().has_value() || !HasOneUse(g, product) ||
+        product->type() != mul.result()->type() || !IsFloat32(product)) {
+      return false;
+    }
+    Attributes attributes = matmul->attributes();
+    attributes.Set("alpha", static_cast<float>(attributes.Float("alpha", 1.0f) * *factor));
+    mul.set_name(JoinNames(matmul->name(), mul.name()));
+    g.ReplaceNode(&mul, Op::kMatMul, matmul->operands(), std::move(attributes));
+    EraseUpwards(g, matmul);
+    return true;
+  }
+  return false;
+}
+
 // Moves a Transpose above a per-tensor quantiser onto its constant, transpose(quant(constant)) =>
 // quant(transposed constant), so that the right operands of quantised networks are [in, out] as
 // well.
@@ -168,6 +192,8 @@ StatusOr<Changed> CanonicaliseLinear::Run(Graph& graph, PassContext&) const {
         return FoldAttributes(g, root);
       case Op::kAdd:
         return StraightenBias(g, root);
+      case Op::kMul:
+        return FactorIntoProduct(g, root);
       case Op::kTranspose:
         return TransposeBelowQuantiser(g, root);
       default:

@@ -11,8 +11,9 @@ namespace kiln {
 //   %2 = matmul %x, %w    %3 = add %2, %b    w constant [in, out], b constant [out], no attributes
 // Gemm becomes MatMul and Add: alpha, beta and transB are folded into the constants, or, if an
 // operand is not constant, become attributes of the MatMul, a Transpose or a Mul. alpha and
-// transpose_b of a MatMul are folded into a constant b. A bias of shape [1, out] or [1] becomes
-// [out]. Both nodes of a Gemm keep its name. fp32 only.
+// transpose_b of a MatMul are folded into a constant b. In a quantised network the factor of a
+// product of two activations becomes its alpha, so that no kernel multiplies by it. A bias of shape
+// [1, out] or [1] becomes [out]. Both nodes of a Gemm keep its name. fp32 only.
 //   %1 = gemm %x, %w, %b {transB=1}      =>      %2 = matmul %x, %w'     %1 = add %2, %b
 class CanonicaliseLinear final : public Pass {
  public:

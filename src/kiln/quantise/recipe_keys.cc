@@ -21,8 +21,11 @@ void AddTensorKeys(bool is_weight, std::vector<RecipeKey>* keys) {
       fmt::format("sets `format`, `scheme`, `block_size` and `scale_format` at once, as "
                   "`--quantise` does with the name: a type of blocks has its blocks, any other of "
                   "up to 8 bits and whole integers have scheme {}, wider floats have scheme none; "
-                  "the keys beside it change parts of it",
-                  scheme));
+                  "the keys beside it change parts of it{}",
+                  scheme,
+                  is_weight ? ". It leaves `calibration` alone, which the name takes as mse for "
+                              "scales of all but integers of 7 bits and more"
+                            : ""));
   add("format", "format", "a number format, or the file of a codebook", "int8",
       is_weight ? "codes of the constants that convolutions and matrix products multiply by"
                 : "codes of graph inputs and of the results of operators");

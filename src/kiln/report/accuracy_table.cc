@@ -124,10 +124,12 @@ std::vector<std::string> NamesOf(const AccuracyTable& table) {
 struct Point {
   double bits, merit;
   std::string name, value;
+  bool is_below = false;  // the figure is lower than where it is drawn
 };
 
 // Figures far below the best would squeeze all others into one column. A figure that is lower by
-// more than this (points or decibels) is drawn at the left edge.
+// more than this (points or decibels) is drawn as a triangle that points to the left, at that
+// distance.
 constexpr double kDepth = 40;
 
 // Returns a point for each row with a finite figure, from the most bits to the fewest; of those
@@ -143,7 +145,10 @@ std::vector<Point> PointsOf(const AccuracyTable& table) {
     points.push_back({row.bits(), *merit, names[r], MeritText(row)});
     most = std::max(most, *merit);
   }
-  for (Point& point : points) point.merit = std::max(point.merit, most - kDepth);
+  for (Point& point : points) {
+    point.is_below = point.merit < most - kDepth;
+    point.merit = std::max(point.merit, most - kDepth);
+  }
   StableSort(&points, [](const Point& a, const Point& b) {
     return a.bits != b.bits ? a.bits > b.bits : a.merit > b.merit;
   });
@@ -184,18 +189,22 @@ std::string Picture(const AccuracyTable& table) {
     const double y = kTop + kLine * (static_cast<double>(i) + 0.5);
     out += fmt::format(R"(<line class="axis" x1="{}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>)", kLeft,
                        x.At(point.merit), y, y);
-    out += fmt::format(R"(<circle class="u0" cx="{:.1f}" cy="{:.1f}" r="4"><title>{}: {:.3g} )"
-                       R"(bits, {}</title></circle>)",
-                       x.At(point.merit), y, EscapeHtml(point.name), point.bits,
-                       EscapeHtml(point.value));
+    const double at = x.At(point.merit);
+    const std::string mark =
+        point.is_below ? fmt::format(R"(path class="u0" d="M{:.1f} {:.1f}l9 -5v10z")", at - 5, y)
+                       : fmt::format(R"(circle class="u0" cx="{:.1f}" cy="{:.1f}" r="4")", at, y);
+    out += fmt::format("<{}><title>{}: {:.3g} bits, {}</title></{}>", mark, EscapeHtml(point.name),
+                       point.bits, EscapeHtml(point.value), mark.substr(0, mark.find(' ')));
     text("", kNamesEnd, y + 4, "end", point.name);
     text(kFaint, kBitsEnd, y + 4, "end", fmt::format("{:.3g}", point.bits));
     text("", kWidth - 8, y + 4, "end", point.value);
   }
-  return out + "</svg>" +
-         "<p class=\"note\">Bits: of an operand, the mean of activations and weights. The axis "
-         "does "
-         "not begin at 0.</p>";
+  out +=
+      "</svg><p class=\"note\">Bits: of an operand, the mean of activations and weights. The "
+      "axis does not begin at 0";
+  if (std::ranges::any_of(points, &Point::is_below))
+    out += "; triangles are of figures that are lower than it goes";
+  return out + ".</p>";
 }
 
 // Formats the rows as an HTML table; faults span all columns.

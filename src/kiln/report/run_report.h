@@ -129,6 +129,7 @@ struct RunReport {
   std::vector<KernelPicture> pictures;  // Accelerator::DrawKernels, for HTML only
   int64_t constant_bytes = 0, activation_bytes = 0;
   int64_t interval_cycles = 0;     // Program::interval_cycles
+  int64_t images_at_once = 1;      // Program::images_at_once
   std::optional<Traffic> traffic;  // absent if the family does not count it
   std::optional<Trace> trace;      // of the first image, or of the images that run at once with it
   std::vector<std::string> notes;

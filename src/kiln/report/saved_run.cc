@@ -71,7 +71,8 @@ class RunReader {
       return value;
     };
     run->cycles = of_image(number("cycles"));
-    run->seconds = of_image(number("seconds"));
+    run->latency = number("seconds");
+    run->seconds = of_image(run->latency);
     run->images_per_second = number("images_per_second");
     run->watts = number("watts");
     run->mhz = number("at_mhz");

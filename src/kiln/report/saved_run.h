@@ -35,6 +35,9 @@ struct SavedRun {
   double host_share = 0;
   std::optional<double> accuracy;  // the accelerator's, or at the reference level that level's
   std::optional<double> seconds, images_per_second, cycles, mhz;
+  // From the start of an image to its end, in seconds. `seconds` is the share of an image in it if
+  // the machine works on several at once.
+  std::optional<double> latency;
   std::optional<double> picojoules, watts, area_um2, utilisation;
   std::vector<SavedKernel> kernels;
   bool kernels_estimated = false;  // the kernels' cycles are the compiler's estimates

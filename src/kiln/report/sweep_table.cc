@@ -23,8 +23,8 @@ using Standing = SweepTable::Standing;
 using SweptRow = SweepTable::Row;
 
 std::optional<double> EnergyTimesTime(const SavedRun& run) {
-  if (!run.picojoules.has_value() || !run.seconds.has_value()) return std::nullopt;
-  return *run.picojoules * *run.seconds;
+  if (!run.picojoules.has_value() || !run.latency.has_value()) return std::nullopt;
+  return *run.picojoules * *run.latency;
 }
 
 // Returns the seconds between images.
@@ -42,7 +42,7 @@ struct RankInfo {
 };
 constexpr RankInfo kRanks[] = {
     {SweepRank::kEnergy, "energy", "least energy", [](const SavedRun& r) { return r.picojoules; }},
-    {SweepRank::kTime, "time", "least time", [](const SavedRun& r) { return r.seconds; }},
+    {SweepRank::kTime, "time", "least time", [](const SavedRun& r) { return r.latency; }},
     {SweepRank::kEdp, "edp", "least energy times time", EnergyTimesTime},
     {SweepRank::kArea, "area", "least area", [](const SavedRun& r) { return r.area_um2; }},
     {SweepRank::kRate, "rate", "most images a second", SecondsBetween}};
@@ -65,11 +65,15 @@ const StandingInfo& InfoOf(Standing standing) {
   return *std::ranges::find(kStandings, standing, &StandingInfo::standing);
 }
 
+// What an efficient design point trades against each other; the less, the better.
+constexpr std::optional<double> SavedRun::* kTradedFigures[] = {
+    &SavedRun::latency, &SavedRun::picojoules, &SavedRun::area_um2};
+
 // Returns whether a run is at least as good as another in time, energy and area, and better in one
 // of them. A figure that is not known is worse than any other.
 bool IsBetter(const SavedRun& run, const SavedRun& other) {
   bool better = false;
-  for (const auto figure : {&SavedRun::seconds, &SavedRun::picojoules, &SavedRun::area_um2}) {
+  for (const auto figure : kTradedFigures) {
     const double mine = (run.*figure).value_or(HUGE_VAL),
                  theirs = (other.*figure).value_or(HUGE_VAL);
     if (mine > theirs) return false;
@@ -95,7 +99,7 @@ std::string QuestionOf(const SweepTable& table) {
 std::string AnswerOf(const SweepTable& table) {
   const auto figures = [](const SavedRun& run) {
     std::vector<std::string> texts;
-    if (run.seconds.has_value()) texts.push_back(Milliseconds(*run.seconds));
+    if (run.latency.has_value()) texts.push_back(Milliseconds(*run.latency));
     if (run.picojoules.has_value()) texts.push_back(Joules(*run.picojoules));
     if (run.area_um2.has_value()) texts.push_back(SquareMillimetres(*run.area_um2));
     return fmt::format("{}", fmt::join(texts, ", "));
@@ -107,7 +111,7 @@ std::string AnswerOf(const SweepTable& table) {
   const SweptRow* fastest = nullptr;
   for (const SweptRow& row : table.rows) {
     if (row.standing != Standing::kTooSlow) continue;
-    if (fastest == nullptr || *row.run->seconds < *fastest->run->seconds) fastest = &row;
+    if (fastest == nullptr || *row.run->latency < *fastest->run->latency) fastest = &row;
   }
   return fastest == nullptr ? "no design point"
                             : fmt::format("no design point; the fastest is {}: {}",
@@ -121,7 +125,7 @@ std::string SweptRemarks(const SweptRow& row) {
   if (row.run.has_value()) {
     if (row.run->host_share > kSameHostShare)
       remarks.push_back(Percent(row.run->host_share, 2) + " on the host");
-    if (row.run->seconds.has_value() && !row.run->clock_confirmed)
+    if (row.run->latency.has_value() && !row.run->clock_confirmed)
       remarks.emplace_back("clock not confirmed");
   }
   return fmt::format("{}", fmt::join(remarks, ", "));
@@ -139,7 +143,7 @@ std::string OrDash(const std::optional<double>& value, const Format& format) {
 }
 
 constexpr SweptColumn kColumns[] = {
-    {"time", [](const SavedRun& r) { return OrDash(r.seconds, Milliseconds); }},
+    {"time", [](const SavedRun& r) { return OrDash(r.latency, Milliseconds); }},
     {"images/s", [](const SavedRun& r) { return OrDash(r.images_per_second, ImagesPerSecond); }},
     {"energy", [](const SavedRun& r) { return OrDash(r.picojoules, Joules); }},
     {"area", [](const SavedRun& r) { return OrDash(r.area_um2, SquareMillimetres); }},
@@ -178,7 +182,7 @@ std::string FigureLine(const SweepTable& table) {
 }
 
 constexpr char kEfficientMeans[] =
-    "* no other ranked design point is as good in time, energy and area";
+    "* no other ranked design point is at least as good in time, energy and area and better in one";
 
 }  // namespace
 
@@ -204,9 +208,9 @@ void SweepTable::Rank() {
     } else if (!any_host && row.run->host_share > least_on_host + kSameHostShare) {
       row.standing = Standing::kMoreOnHost;
     } else if (!info.figure(*row.run).has_value() ||
-               (limit_seconds.has_value() && !row.run->seconds.has_value())) {
+               (limit_seconds.has_value() && !row.run->latency.has_value())) {
       row.standing = Standing::kUnknown;
-    } else if (limit_seconds.has_value() && *row.run->seconds > *limit_seconds) {
+    } else if (limit_seconds.has_value() && *row.run->latency > *limit_seconds) {
       row.standing = Standing::kTooSlow;
     } else {
       row.standing = Standing::kRanked;
@@ -218,16 +222,50 @@ void SweepTable::Rank() {
                       return other.standing == Standing::kRanked && IsBetter(*other.run, *row.run);
                     });
   }
-  const auto figure = [&info](const SweptRow& row) {
-    return row.run.has_value() ? info.figure(*row.run).value_or(HUGE_VAL) : HUGE_VAL;
+  // Equal figures are told apart by the others.
+  const auto order = [&info](const SweptRow& row) {
+    std::vector<double> figures = {static_cast<double>(row.standing)};
+    const auto add = [&figures](const std::optional<double>& figure) {
+      figures.push_back(figure.value_or(HUGE_VAL));
+    };
+    if (!row.run.has_value()) return figures;
+    add(info.figure(*row.run));
+    for (const auto figure : kTradedFigures) add(*row.run.*figure);
+    return figures;
   };
-  StableSort(&rows, [&](const SweptRow& a, const SweptRow& b) {
-    return a.standing != b.standing ? a.standing < b.standing : figure(a) < figure(b);
-  });
+  StableSort(&rows, [&order](const SweptRow& a, const SweptRow& b) { return order(a) < order(b); });
 }
 
+namespace {
+
+// Returns each note of single rows once, behind the names of the design points that it is about.
+std::vector<std::string> NotesByRow(const SweepTable& table) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> found;
+  for (const SweptRow& row : table.rows) {
+    for (const std::string& note : row.notes) {
+      auto at = std::ranges::find(found, note, [](const auto& pair) { return pair.first; });
+      if (at == found.end()) at = found.insert(at, {note, {}});
+      at->second.push_back(row.design_point);
+    }
+  }
+  constexpr size_t kNamed = 3;
+  std::vector<std::string> texts;
+  for (auto& [note, names] : found) {
+    std::string more;
+    if (names.size() > kNamed) {
+      more = fmt::format(" and {}",
+                         Counted(std::ssize(names) - static_cast<int64_t>(kNamed), "other"));
+      names.resize(kNamed);
+    }
+    texts.push_back(fmt::format("{}{}: {}", fmt::join(names, ", "), more, note));
+  }
+  return texts;
+}
+
+}  // namespace
+
 std::string ToText(const SweepTable& table) {
-  constexpr size_t kNameWidth = 64, kFaultWidth = 200;
+  constexpr size_t kNameWidth = 64, kFaultWidth = 400;
   std::string out =
       fmt::format("network  {}\ndata     {}\nmemory   {}\nfigures  {}\n", CleanUtf8(table.model),
                   CleanUtf8(table.data), CleanUtf8(MemoryLine(table)), FigureLine(table));
@@ -255,6 +293,8 @@ std::string ToText(const SweepTable& table) {
     if (row.run.has_value()) continue;
     out += fmt::format("{}: {}\n", CleanUtf8(row.design_point), Shorten(row.fault, kFaultWidth));
   }
+  for (const std::string& note : NotesByRow(table))
+    out += fmt::format("note: {}\n", CleanUtf8(note));
   return out + fmt::format("\n{}: {}\n", QuestionOf(table), AnswerOf(table));
 }
 
@@ -277,12 +317,15 @@ std::string ToJson(const SweepTable& table) {
   for (const SweptRow& row : table.rows) {
     Json figures = {{"design_point", row.design_point},
                     {"source", row.source},
+                    {"varied", Json::object()},
                     {"standing", InfoOf(row.standing).key},
                     {"efficient", row.efficient},
                     {"fault", row.fault.empty() ? Json(nullptr) : Json(row.fault)}};
+    for (const auto& [key, value] : row.varied) figures["varied"][key] = value;
     if (row.run.has_value()) {
       const SavedRun& run = *row.run;
       figures["format"] = run.format;
+      figures["latency_seconds"] = or_null(run.latency);
       figures["seconds"] = or_null(run.seconds);
       figures["images_per_second"] = or_null(run.images_per_second);
       figures["cycles"] = or_null(run.cycles);
@@ -321,9 +364,9 @@ std::string Picture(const SweepTable& table) {
   for (const SweptRow& row : table.rows) {
     if (!row.run.has_value() || row.standing == Standing::kMoreOnHost) continue;
     const SavedRun& run = *row.run;
-    if (run.seconds.value_or(0) <= 0 || run.picojoules.value_or(0) <= 0) continue;
+    if (run.latency.value_or(0) <= 0 || run.picojoules.value_or(0) <= 0) continue;
     shown.push_back(&row);
-    times.push_back(*run.seconds * 1e3);
+    times.push_back(*run.latency * 1e3);
     energies.push_back(*run.picojoules * 1e-6);
     largest = std::max(largest, run.area_um2.value_or(0));
   }
@@ -347,13 +390,13 @@ std::string Picture(const SweepTable& table) {
   bool right = false;
   for (const SweptRow* row : shown) {
     const SavedRun& run = *row->run;
-    const double at_x = x.At(*run.seconds * 1e3), at_y = y.At(*run.picojoules * 1e-6);
+    const double at_x = x.At(*run.latency * 1e3), at_y = y.At(*run.picojoules * 1e-6);
     const double radius = largest > 0 ? 3 + 9 * std::sqrt(run.area_um2.value_or(0) / largest) : 5;
     out += fmt::format(
         R"(<circle class="point {}" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"><title>{}: {}, {}, {})"
         R"(</title></circle>)",
         PointClass(*row), at_x, at_y, radius, EscapeHtml(row->design_point),
-        Milliseconds(*run.seconds), Joules(*run.picojoules),
+        Milliseconds(*run.latency), Joules(*run.picojoules),
         OrDash(run.area_um2, SquareMillimetres));
     if (!row->efficient) continue;
     // Numbers of near points are on both sides, so that they do not cover each other.
@@ -407,6 +450,8 @@ std::string ToHtml(const SweepTable& table) {
     out += "<h2>Energy over time</h2>\n" + picture + "\n";
   out += "<h2>Design points</h2>\n" + RowsTable(table) + "\n";
   out += fmt::format(R"(<p class="note">{}.</p>)", kEfficientMeans);
+  for (const std::string& note : NotesByRow(table))
+    out += fmt::format(R"(<p class="note">Note: {}.</p>)", EscapeHtml(note));
   return out + "<footer>Written by kiln sweep.</footer></main></body></html>\n";
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kiln/report/saved_run.h"
@@ -30,25 +31,27 @@ struct SweepTable {
     kFailed,      // the network does not compile, or the design point has a fault
   };
   struct Row {
-    std::string design_point;        // its name
-    std::string source;              // its file
-    std::optional<SavedRun> run;     // absent if the run failed
-    std::string fault;               // why it failed
-    std::vector<std::string> notes;  // the run's own
+    std::string design_point;  // its name
+    std::string source;        // its file, or the one that it is a variant of
+    std::vector<std::pair<std::string, std::string>> varied = {};  // keys of a variant, values
+    std::optional<SavedRun> run;                                   // absent if the run failed
+    std::string fault;                                             // why it failed
+    std::vector<std::string> notes;                                // the run's own
     Standing standing = Standing::kFailed;
     // No other ranked design point is at least as good in time, energy and area and better in one.
     bool efficient = false;
   };
   std::string model, data, memory, objective;  // memory: "ideal", or as --memory names it
   SweepRank rank = SweepRank::kEnergy;
-  std::optional<double> limit_seconds;  // of an image
+  std::optional<double> limit_seconds;  // from the start of an image to its end
   bool any_host = false;
   int node_nm = 0;                 // of areas and energies
   std::vector<Row> rows;           // after Rank: the best first
   std::vector<std::string> notes;  // of all runs
 
   // Sets the standing of each row that has run, and sorts: ranked rows from the best to the worst,
-  // then the others by standing and figure. Equal rows keep their order.
+  // then the others by standing and figure. Rows with the same figure are in the order of time,
+  // energy and area.
   void Rank();
 };
 
