@@ -35,6 +35,7 @@ TEST(Sweep, PatternsNameDesignPointsOnce) {
       NamesOf(FindSweepPoints({"vta-default", "*-default", "accelerators/vta-default.yaml"})),
       ElementsAre("vta-default"));
   EXPECT_THAT(NamesOf(FindSweepPoints({"se-1?"})), ElementsAre("se-16"));
+  EXPECT_THAT(NamesOf(FindSweepPoints({"accelerators/se-?.yaml"})), ElementsAre("se-4"));
   size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator("accelerators"))
     files += entry.path().extension() == ".yaml" ? 1 : 0;
@@ -44,6 +45,8 @@ TEST(Sweep, PatternsNameDesignPointsOnce) {
 TEST(Sweep, PatternsThatNameNothingAreErrors) {
   EXPECT_EQ(MessageOf(FindSweepPoints({"*-int9-*"}).status()),
             "--on: no design point is called '*-int9-*'; see kiln list accelerators");
+  EXPECT_EQ(MessageOf(FindSweepPoints({"none/*.yaml"}).status()),
+            "--on: no design point is called 'none/*.yaml'; see kiln list accelerators");
   EXPECT_THAT(MessageOf(FindSweepPoints({"se-61"}).status()),
               HasSubstr("--on: se-61: no such file"));
 }
@@ -135,12 +138,18 @@ TEST(Sweep, VariantsDoNotReplaceOtherFiles) {
 }
 
 TEST(Sweep, VariantsAreLimited) {
-  VariedKey many{.key = "lanes", .values = {}};
-  for (int v = 0; v < 40; ++v) many.values.push_back(std::to_string(v));
-  VariedKey other = many;
-  other.key = "depth";
-  EXPECT_EQ(MessageOf(VariantsOf({{"toy", "toy.yaml"}}, {many, other}, "none").status()),
-            "--vary: 1600 design points are too many; at most 1024");
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-sweep-test");
+  const std::filesystem::path file = folder.path() / "toy.yaml";
+  ASSERT_TRUE(WriteFile(file, "family: toy\nname: toy\n").ok());
+  const auto variants = [&file](int64_t lanes, int64_t depths) {
+    std::vector<VariedKey> keys = {{"lanes", {}}, {"depth", {}}};
+    for (int64_t v = 0; v < lanes; ++v) keys[0].values.push_back(std::to_string(v));
+    for (int64_t v = 0; v < depths; ++v) keys[1].values.push_back(std::to_string(v));
+    return VariantsOf({{"toy", file}}, keys, "none");
+  };
+  EXPECT_EQ(std::ssize(*variants(budgets::kSweptPoints / 32, 32)), budgets::kSweptPoints);
+  EXPECT_EQ(MessageOf(variants(41, 25).status()),
+            "--vary: 1025 design points are too many; at most 1024");
 }
 
 SweepOptions SweepOfDemo(const std::vector<std::string>& patterns) {

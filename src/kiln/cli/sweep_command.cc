@@ -30,8 +30,8 @@ class SweepCommand final : public Command {
     wording.has_objective = true;
     flow_.Declare(app, wording);
     app.add_option("--on", patterns_,
-                   "Design points: YAML files, and names in which * and ? stand for any text and "
-                   "any character; default: all of kiln list accelerators")
+                   "Design points by name or file, with * for any text and ? for any character; "
+                   "default: all of kiln list accelerators")
         ->delimiter(',')
         ->type_name("PATTERN,...");
     app.add_option(

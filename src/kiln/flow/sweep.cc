@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fnmatch.h>
+#include <glob.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -25,6 +27,16 @@ namespace kiln {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Returns the files whose paths fit a pattern, sorted by name.
+std::vector<fs::path> FilesLike(const std::string& pattern) {
+  glob_t found;
+  std::vector<fs::path> files;
+  if (::glob(pattern.c_str(), GLOB_NOESCAPE, nullptr, &found) == 0)
+    files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  return files;
+}
 
 Status CheckPointCount(size_t count, std::string_view option) {
   if (count <= static_cast<size_t>(budgets::kSweptPoints)) return OkStatus();
@@ -191,13 +203,16 @@ StatusOr<std::vector<SweepPoint>> FindSweepPoints(const std::vector<std::string>
       KILN_RETURN_IF_ERROR(AddPoint(*file, &points));
       continue;
     }
-    bool any = false;
-    for (const fs::path& file : listed) {
-      if (::fnmatch(pattern.c_str(), file.stem().c_str(), FNM_NOESCAPE) != 0) continue;
-      any = true;
-      KILN_RETURN_IF_ERROR(AddPoint(file, &points));
+    std::vector<fs::path> fitting;
+    if (pattern.find('/') != std::string::npos) {
+      fitting = FilesLike(pattern);
+    } else {
+      std::ranges::copy_if(listed, std::back_inserter(fitting), [&pattern](const fs::path& file) {
+        return ::fnmatch(pattern.c_str(), file.stem().c_str(), FNM_NOESCAPE) == 0;
+      });
     }
-    if (!any) {
+    for (const fs::path& file : fitting) KILN_RETURN_IF_ERROR(AddPoint(file, &points));
+    if (fitting.empty()) {
       return ErrorAt("", "--on",
                      fmt::format("no design point is called {}", QuotedExcerpt(pattern)),
                      "see kiln list accelerators");

@@ -38,8 +38,8 @@ struct SweepPoint {
 };
 
 // Returns the design points that `patterns` name, each once and in their order. A pattern is the
-// path of a YAML file, or a name of one that FindResource finds, in which * stands for any text and
-// ? for any character; without patterns, all that ListResources finds.
+// path of YAML files, or a name of what ListResources finds, with * for any text and ? for any
+// character; without patterns, all that ListResources finds.
 //   errors  a pattern that no design point fits, more design points than the budget
 StatusOr<std::vector<SweepPoint>> FindSweepPoints(const std::vector<std::string>& patterns);
 

@@ -391,7 +391,8 @@ std::string Picture(const SweepTable& table) {
   for (const SweptRow* row : shown) {
     const SavedRun& run = *row->run;
     const double at_x = x.At(*run.latency * 1e3), at_y = y.At(*run.picojoules * 1e-6);
-    const double radius = largest > 0 ? 3 + 9 * std::sqrt(run.area_um2.value_or(0) / largest) : 5;
+    const double radius =
+        largest > 0 && run.area_um2.has_value() ? 3 + 9 * std::sqrt(*run.area_um2 / largest) : 5;
     out += fmt::format(
         R"(<circle class="point {}" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"><title>{}: {}, {}, {})"
         R"(</title></circle>)",
