@@ -61,8 +61,8 @@ static int read_map_address(const char* file, uint64_t* address) {
 }
 #endif
 
-/* Returns where the machine's buses have the memory; `memory` is its address in /dev/mem, and 0 of a
- * UIO device. Machines that add a base of their own need none. */
+/* Returns where the machine's buses have the memory; `memory` is its address in /dev/mem, and 0 of
+ * a UIO device. Machines that add a base of their own need none. */
 static int find_memory_bus(const char* file, int is_uio, off_t memory, uint64_t* address) {
   *address = (uint64_t)memory;
 #ifdef KILN_MEMORY_BUS

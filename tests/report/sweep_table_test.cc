@@ -112,7 +112,7 @@ TEST(SweepTable, ALimitIncludesItsEnd) {
   EXPECT_EQ(table.rows[0].standing, SweepTable::Standing::kRanked);
 }
 
-// Runs of which the host does more are not of the same work.
+// Figures leave out what the host does, so that they are not of the same work.
 TEST(SweepTable, RanksOnlyWhatTheHostDoesTheLeastFor) {
   SweepTable table = FiveRows();
   table.rows[4].run->host_share = 0.03;

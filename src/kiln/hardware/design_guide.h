@@ -51,8 +51,9 @@ struct DesignGuide {
   // streams; or the beats of streams, for machines whose operands the host gathers (`launches`).
   std::vector<PlacedTensor> inputs, outputs;
   enum class Places { kMemory, kStreams, kBeats } places = Places::kMemory;
-  // The launches that the sample holds, or all launches of the network, in order, with the same numbers each, and Markdown that
-  // says what the numbers are. Empty: software starts programs as `start` says.
+  // The launches that the sample holds, or all launches of the network, in order, with the same
+  // numbers each, and Markdown that says what the numbers are. Empty: software starts programs as
+  // `start` says.
   std::vector<LaunchGuide> launches;
   std::string launches_text;
   // Markdown: tensors of the launches that only move the elements of others. May be empty.

@@ -14,8 +14,8 @@
 namespace kiln {
 namespace {
 
-// Returns "`x` (1 x 10, from `fc`)": a value at the border of a kernel and the first kernel that has
-// it among its `others`, its results or what it reads.
+// Returns "`x` (1 x 10, from `fc`)": a value at the border of a kernel and the first kernel that
+// has it among its `others`, its results or what it reads.
 std::string BorderText(const Program& program, const KernelValue& value,
                        std::vector<KernelValue> KernelInfo::* others, std::string_view word) {
   std::string text = value.shape;
