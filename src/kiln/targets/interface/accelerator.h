@@ -18,7 +18,6 @@
 #include <string_view>
 #include <vector>
 
-#include "kiln/hardware/design_guide.h"
 #include "kiln/ir/graph.h"
 #include "kiln/ir/tensor.h"
 #include "kiln/quantise/recipe.h"
@@ -28,6 +27,10 @@
 #include "kiln/targets/interface/program.h"
 #include "kiln/targets/interface/trace.h"
 #include "kiln/targets/interface/traffic.h"
+
+namespace kiln::hardware {
+struct InputPreprocess;
+}  // namespace kiln::hardware
 
 namespace kiln {
 
@@ -117,7 +120,8 @@ struct FolderContent {
   std::string figures;       // Markdown for the README: clock, speed, area, energy. May be empty.
   double clock_mhz = 0;      // for the constraint of the clock; 0: the design point states none
   std::string kernels = {};  // the text of kernels.txt, a list of the network's kernels
-  std::optional<hardware::InputPreprocess> preprocess = {};  // of the network's input
+  // Of the network's input, valid as long as the content; null: the README says nothing of it.
+  const hardware::InputPreprocess* preprocess = nullptr;
 };
 
 // The result of Accelerator::RecordDifference.

@@ -93,7 +93,7 @@ hardware::DesignGuide GuideOf(std::string family, std::string design_point,
   guide.figures = content.figures;
   guide.clock_mhz = content.clock_mhz;
   guide.kernels = content.kernels;
-  guide.preprocess = content.preprocess;
+  if (content.preprocess != nullptr) guide.preprocess = *content.preprocess;
   return guide;
 }
 
