@@ -106,7 +106,8 @@ StatusOr<hardware::InputPreprocess> PreprocessOf(const CompiledNetwork& compiled
 
 Status EmitFolder(const CompiledNetwork& compiled, const FlowOptions& options,
                   const std::filesystem::path& folder) {
-  KILN_ASSIGN_OR_RETURN(const hardware::InputPreprocess preprocess, PreprocessOf(compiled, options));
+  KILN_ASSIGN_OR_RETURN(const hardware::InputPreprocess preprocess,
+                        PreprocessOf(compiled, options));
   KILN_ASSIGN_OR_RETURN(std::vector<Tensor> sample, compiled.images.MakeBatch(0, 1));
   const FolderContent content{.network = options.model.filename().string(),
                               .sample = {.inputs = std::move(sample)},

@@ -101,7 +101,7 @@ bool IsElementwise(const Node& node) {
 
 ElementIndex BroadcastIndex(const Shape& shape, const Shape& to, int64_t lanes) {
   const int64_t elements = to.NumElements();
-  const ElementIndex in_order = ElementsInOrder(elements, lanes);
+  ElementIndex in_order = ElementsInOrder(elements, lanes);
   if (shape.NumElements() == elements) return in_order;
   // Positions in the smaller tensor, in the order of the result's elements.
   Tensor numbers(ElementType::kInt64, shape);

@@ -73,7 +73,7 @@ std::string ChannelText(std::string_view e, bool channels_last, int64_t pixels, 
 // Returns what PixelOf and ElementOf say, as text: the positions along the axes of an image.
 // `pixel` and `tap` are names, or expressions of names with / and %.
 IndexText WindowText(const std::vector<WindowAxis>& axes, bool channels_last, std::string pixel,
-                     std::string tap, std::string channel) {
+                     std::string tap, const std::string& channel) {
   IndexText text;
   const Windows sizes = SizesOf(axes);
   // A digit of an expression needs a name for it.
