@@ -246,7 +246,9 @@ class EmittedSample : public testing::Test {
   static void CheckColumns(const std::string& readme) {
     std::istringstream lines(readme);
     for (std::string line; std::getline(lines, line);) {
-      if (!line.starts_with('|')) EXPECT_LE(Width(line), 100u) << line;
+      if (!line.starts_with('|')) {
+        EXPECT_LE(Width(line), 100u) << line;
+      }
     }
   }
 
