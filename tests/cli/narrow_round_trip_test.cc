@@ -165,7 +165,8 @@ TEST_F(NarrowRoundTrip, OfANetworkThatQuantisesItself) {
   }
 }
 
-// A factor that is no power of two stays with its product of two activations, as in attention.
+// The factor of a product of two activations, as attention has it, goes through the file exactly,
+// also if it is not a power of two.
 TEST_F(NarrowRoundTrip, OfAProductWithAFactor) {
   Graph graph("scores");
   Value* q = graph.AddInput("q", {ElementType::kFloat32, Shape{1, 8, 16}});

@@ -228,7 +228,7 @@ TEST(Comparison, ThePageHasRoomForEightRuns) {
   ASSERT_NE(at, std::string::npos);
   constexpr double kRem = 16, kPage = 1280 - 3 * kRem, kNames = 10.5 * kRem;
   EXPECT_LE(kNames + 8 * kRem * std::stod(page.substr(at + rule.size())), kPage);
-  // Words may break anywhere, and a ratio stands below its figure.
+  // Words may break anywhere, and a ratio is below its figure.
   EXPECT_THAT(page, HasSubstr("<td class=\"words\">long/path/to/a.json</td>"));
   EXPECT_THAT(page, AllOf(HasSubstr("table.runs td.words { text-align: right; overflow-wrap: any"),
                           HasSubstr("table.runs td.n .faint { display: block; }")));

@@ -99,11 +99,7 @@ class AccuracyCommand final : public Command {
       KILN_ASSIGN_OR_RETURN(table, MeasureAccuracy(options, bars.Callback()));
     }
     KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, ToText(*table), ToJson(*table)));
-    if (!html_.empty()) {
-      KILN_RETURN_IF_ERROR(WriteOutput(html_, ToHtml(*table)));
-      if (json_ != "-") context.out << "\nreport  " << html_ << '\n';
-    }
-    return OkStatus();
+    return WritePage(context.out, html_, json_, [&table] { return ToHtml(*table); }, "report  ");
   }
 
  private:

@@ -50,10 +50,7 @@ class CompareCommand final : public Command {
     KILN_ASSIGN_OR_RETURN(const Comparison comparison, Compare(std::move(runs), any_host_));
     KILN_RETURN_IF_ERROR(
         WriteResults(context.out, json_, ToText(comparison, top_), ToJson(comparison)));
-    if (html_.empty()) return OkStatus();
-    KILN_RETURN_IF_ERROR(WriteOutput(html_, ToHtml(comparison)));
-    if (json_ != "-") context.out << "\nreport       " << html_ << '\n';
-    return OkStatus();
+    return WritePage(context.out, html_, json_, [&comparison] { return ToHtml(comparison); });
   }
 
  private:

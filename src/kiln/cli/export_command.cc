@@ -152,7 +152,7 @@ class ExportCommand final : public Command {
     KILN_ASSIGN_OR_RETURN(const Graph laid_out, LayOut(*graph));
     KILN_ASSIGN_OR_RETURN(const std::unique_ptr<Program> program,
                           accelerator->Compile(laid_out, CompileOptions()));
-    if (std::ranges::all_of(program->kernels(), &KernelInfo::on_host))
+    if (HostRunsAll(program->kernels()))
       notes->push_back(accelerator->name() + " runs no kernel of the network; the host rounds all");
     RemoveUnrounded(*program, graph);
     return OkStatus();

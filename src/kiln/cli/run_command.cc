@@ -155,10 +155,8 @@ class RunCommand final : public Command {
       outputs->Report(&*report);
     }
     KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, ToText(*report, top_), ToJson(*report)));
-    if (!html_.empty()) {
-      KILN_RETURN_IF_ERROR(WriteOutput(html_, ToHtml(*report)));
-      if (json_ != "-") context.out << "\nreport       " << html_ << '\n';
-    }
+    KILN_RETURN_IF_ERROR(
+        WritePage(context.out, html_, json_, [&report] { return ToHtml(*report); }));
     if (!trace_.empty()) {
       KILN_RETURN_IF_ERROR(WriteOutput(trace_, ToChromeTrace(*report->trace, report->kernels)));
     }

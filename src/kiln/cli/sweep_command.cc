@@ -150,11 +150,7 @@ class SweepCommand final : public Command {
       KILN_ASSIGN_OR_RETURN(table, Sweep(options, bars.Callback()));
     }
     KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, ToText(*table), ToJson(*table)));
-    if (!html_.empty()) {
-      KILN_RETURN_IF_ERROR(WriteOutput(html_, ToHtml(*table)));
-      if (json_ != "-") context.out << "\nreport       " << html_ << '\n';
-    }
-    return OkStatus();
+    return WritePage(context.out, html_, json_, [&table] { return ToHtml(*table); });
   }
 
  private:

@@ -171,4 +171,12 @@ Status WriteResults(std::ostream& out, const std::string& path, std::string_view
   return path.empty() || path == "-" ? OkStatus() : WriteOutput(path, json);
 }
 
+Status WritePage(std::ostream& out, const std::string& path, const std::string& json_path,
+                 const std::function<std::string()>& make, std::string_view label) {
+  if (path.empty()) return OkStatus();
+  KILN_RETURN_IF_ERROR(WriteOutput(path, make()));
+  if (json_path != "-") out << '\n' << label << path << '\n';
+  return OkStatus();
+}
+
 }  // namespace kiln::cli

@@ -3,6 +3,7 @@
 #define KILN_COMMAND_RESULT_FILES_H_
 
 #include <filesystem>
+#include <functional>
 #include <initializer_list>
 #include <ostream>
 #include <span>
@@ -46,6 +47,11 @@ Status WriteOutput(const std::string& path, std::string_view bytes);
 // nowhere), and `text` to standard output unless the JSON goes there.
 Status WriteResults(std::ostream& out, const std::string& path, std::string_view text,
                     std::string_view json);
+// Writes the page of --report to `path`, if that is given; `make` returns it. A line on standard
+// output names the page behind `label`, unless the JSON goes there (`json_path` is "-").
+Status WritePage(std::ostream& out, const std::string& path, const std::string& json_path,
+                 const std::function<std::string()>& make,
+                 std::string_view label = "report       ");
 
 }  // namespace kiln::cli
 

@@ -152,7 +152,7 @@ Status RunCycles(const Accelerator& accelerator, const Program& program, const I
                  const FlowProgress& progress, RunReport* report) {
   // The levels have nothing to agree on.
   const std::vector<KernelInfo>& kernels = program.kernels();
-  if (!kernels.empty() && std::ranges::all_of(kernels, &KernelInfo::on_host)) {
+  if (!kernels.empty() && HostRunsAll(kernels)) {
     report->notes.emplace_back("no cycles: the accelerator runs no kernel of the network");
     return OkStatus();
   }

@@ -410,9 +410,7 @@ StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProg
 Status CheckHasHardwareKernels(const CompiledNetwork& compiled, const std::string& model,
                                std::string_view consequence) {
   const std::vector<KernelInfo>& kernels = compiled.program->kernels();
-  const bool any =
-      std::any_of(kernels.begin(), kernels.end(), [](const KernelInfo& k) { return !k.on_host(); });
-  if (any) return OkStatus();
+  if (!HostRunsAll(kernels)) return OkStatus();
   const auto largest = std::max_element(
       kernels.begin(), kernels.end(),
       [](const KernelInfo& a, const KernelInfo& b) { return a.operations < b.operations; });

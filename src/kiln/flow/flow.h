@@ -64,7 +64,8 @@ StatusOr<Graph> QuantiseNetwork(const Graph& network, const Recipe& recipe,
                                 const Images& calibration, int64_t images);
 
 // Removes the annotations of values that a machine does not round, because they do not leave their
-// kernel (KernelInfo::unrounded_values). `program` is that of `network` in the machine's layout.
+// kernel (KernelInfo::unrounded_values). `program` is compiled from `network` in the machine's
+// layout.
 void RemoveUnrounded(const Program& program, Graph* network);
 
 // Options of Evaluate.

@@ -2,7 +2,6 @@
 #include "kiln/flow/sweep.h"
 
 #include <absl/strings/str_split.h>
-#include <absl/strings/strip.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fnmatch.h>
@@ -119,7 +118,7 @@ std::string WithoutPlace(std::string_view message, const SweepPoint& point) {
   return text;
 }
 
-// Returns the keys of a design point in order. Error: text that is no design point.
+// Returns the keys of a design point in order. Error: the text is no YAML mapping.
 StatusOr<std::vector<std::string>> KeysOf(std::string_view text, const std::string& source) {
   KILN_ASSIGN_OR_RETURN(const YamlFile file, YamlFile::Parse(text, source));
   std::vector<std::string> keys = file.root().Keys();
@@ -235,14 +234,15 @@ StatusOr<std::vector<SweepPoint>> VariantsOf(const std::vector<SweepPoint>& poin
   for (const SweepPoint& point : points) {
     KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(point.file));
     KILN_RETURN_IF_ERROR(CheckKeys(keys, text, point.file.string()));
-    // Each digit chooses a value of a key; the last one changes first.
-    std::vector<size_t> digits(keys.size(), 0);
-    for (bool more = true; more;) {
+    const size_t combinations = count / points.size();
+    for (size_t n = 0; n < combinations; ++n) {
       SweepPoint variant{.name = point.name, .file = {}, .base = point.file};
-      for (size_t k = 0; k < keys.size(); ++k) {
-        const std::string& value = keys[k].values[digits[k]];
-        variant.name += fmt::format("-{}-{}", keys[k].key, value);
-        variant.varied.emplace_back(keys[k].key, value);
+      size_t below = combinations;  // of the values of later keys, which change first
+      for (const VariedKey& varied : keys) {
+        below /= varied.values.size();
+        const std::string& value = varied.values[n / below % varied.values.size()];
+        variant.name += fmt::format("-{}-{}", varied.key, value);
+        variant.varied.emplace_back(varied.key, value);
       }
       variant.file = folder / (variant.name + ".yaml");
       KILN_ASSIGN_OR_RETURN(variant.text, VariantText(text, variant));
@@ -252,11 +252,6 @@ StatusOr<std::vector<SweepPoint>> VariantsOf(const std::vector<SweepPoint>& poin
                        "rename a file, or vary the keys one by one");
       }
       variants.push_back(std::move(variant));
-      more = false;
-      for (size_t k = keys.size(); k-- > 0 && !more;) {
-        more = ++digits[k] < keys[k].values.size();
-        if (!more) digits[k] = 0;
-      }
     }
   }
   return variants;
@@ -294,7 +289,7 @@ StatusOr<RunReport> RunOn(const SweepPoint& point, const FlowOptions& options) {
   flow.accelerator = point.file;
   StatusOr<RunReport> report = RunFlow(flow);
   if (!report.ok()) return report;
-  if (std::ranges::all_of(report->kernels, &KernelInfo::on_host)) {
+  if (HostRunsAll(report->kernels)) {
     const std::optional<HostReason> reason = LargestHostReason(*report);
     return UnsupportedAt("", "", "the host runs the whole network",
                          reason.has_value() ? reason->reason : "it has no kernel");

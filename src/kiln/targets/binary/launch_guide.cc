@@ -6,10 +6,9 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "fmt/ranges.h"
 #include "kiln/targets/binary/isa/stream.h"
 #include "kiln/targets/binary/run_network.h"
-#include "kiln/targets/interface/folder_guide.h"
+#include "kiln/targets/lower/value_codes.h"
 #include "kiln/targets/run/view_items.h"
 
 namespace kiln::binary {
@@ -29,11 +28,7 @@ constexpr char kText[] =
 
 // Returns a value's name, format and meaning.
 std::string TextOfValue(const Value& value) {
-  const auto& annotation = value.quantisation();
-  return fmt::format("`{}` ({}, {}; {})", hardware::SampleName(value.name()),
-                     annotation->type.format.name, fmt::join(value.shape().dims(), " x "),
-                     CodeMeaning(annotation->scales[0],
-                                 annotation->zero_points.empty() ? 0 : annotation->zero_points[0]));
+  return fmt::format("`{}` ({})", hardware::SampleName(value.name()), CodesText(value));
 }
 
 // Returns "channel 3" or "channels 3 to 6".

@@ -1,5 +1,5 @@
-// What the README of an emitted folder says of launches: which channels of which tensor the records
-// and the results hold.
+// Describes launches in the README of an emitted folder: the channels and tensors that their
+// records and results hold.
 #ifndef KILN_TARGETS_BINARY_LAUNCH_GUIDE_H_
 #define KILN_TARGETS_BINARY_LAUNCH_GUIDE_H_
 

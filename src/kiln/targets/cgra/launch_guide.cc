@@ -5,16 +5,15 @@
 #include <absl/strings/ascii.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "fmt/format.h"
 #include "fmt/ranges.h"
-#include "kiln/targets/cgra/compile/value_codes.h"
 #include "kiln/targets/cgra/isa/program.h"
 #include "kiln/targets/interface/folder_guide.h"
+#include "kiln/targets/lower/value_codes.h"
 #include "kiln/targets/run/view_items.h"
 
 namespace kiln::cgra {
@@ -65,16 +64,6 @@ class Constants {
   std::string bytes_;
 };
 
-// Returns the format and the meaning of a value's codes.
-std::string CodesText(const Value& value) {
-  const auto& annotation = value.quantisation();
-  const auto codes = CodesOf(value);
-  std::string text =
-      fmt::format("{}, {}", annotation->type.format.name, fmt::join(value.shape().dims(), " x "));
-  if (codes.ok()) text += "; " + CodeMeaning(static_cast<float>(codes->scale), codes->zero);
-  return text;
-}
-
 // Returns the axis of a shape on which alone numbers by element depend; nullopt: none, or the
 // numbers are all the same.
 std::optional<int> AxisOf(const Shape& shape, const std::vector<double>& numbers) {
@@ -113,8 +102,7 @@ std::string SumsText(const Shape& shape, const ChannelLine& line, size_t number,
     return fmt::format(" {}[{}]", name, index);
   };
   text += add("scales", line.factors) + " * sum +" + add("offsets", line.offsets);
-  if (!std::isinf(line.low)) text += fmt::format(", at least {}", line.low);
-  if (!std::isinf(line.high)) text += fmt::format(", at most {}", line.high);
+  text += BoundsMeaning(line.low, line.high);
   return text + fmt::format(
                     ", from the arrays double scales[] = KILN_LAUNCH_{0}_SCALES and offsets[] = "
                     "KILN_LAUNCH_{0}_OFFSETS, whose numbers `driver/kiln_tensors.h` has",

@@ -1,5 +1,5 @@
-// What the README of an emitted folder says of launches: which elements of which tensor each lane
-// of the streams holds.
+// Describes launches in the README of an emitted folder: the elements and tensors that each lane of
+// the streams holds.
 #ifndef KILN_TARGETS_CGRA_LAUNCH_GUIDE_H_
 #define KILN_TARGETS_CGRA_LAUNCH_GUIDE_H_
 
@@ -12,7 +12,7 @@
 
 namespace kiln::cgra {
 
-// A launch of which the sample holds the first `runs` runs.
+// A launch and its place in the sample, which holds its first `runs` runs.
 struct HeldLaunch {
   int kernel = 0;  // index into NetworkProgram::lowered()
   const Launch* launch = nullptr;

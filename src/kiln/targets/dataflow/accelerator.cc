@@ -6,7 +6,6 @@
 #include <absl/strings/ascii.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -97,8 +96,7 @@ void SetLine(const ChannelLine& line, hardware::PlacedTensor* place) {
   place->meaning += line.factors.size() == 1
                         ? fmt::format(", value = {} * sum + {}", line.factors[0], line.offsets[0])
                         : ", value = scale of the channel * sum + offset of the channel";
-  if (!std::isinf(line.low)) place->meaning += fmt::format(", at least {}", line.low);
-  if (!std::isinf(line.high)) place->meaning += fmt::format(", at most {}", line.high);
+  place->meaning += BoundsMeaning(line.low, line.high);
   if (line.factors.size() > 1) {
     place->meaning += fmt::format(
         "; `driver/kiln_tensors.h` has both lists, KILN_OUTPUT_{0}_SCALES and "

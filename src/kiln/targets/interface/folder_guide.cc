@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -71,6 +72,13 @@ std::string CodeMeaning(float scale, int64_t zero_point) {
   if (zero_point == 0) return fmt::format("value = {} * code", scale);
   return fmt::format("value = {} * (code {} {})", scale, zero_point < 0 ? '+' : '-',
                      zero_point < 0 ? -zero_point : zero_point);
+}
+
+std::string BoundsMeaning(double low, double high) {
+  std::string text;
+  if (!std::isinf(low)) text += fmt::format(", at least {}", low);
+  if (!std::isinf(high)) text += fmt::format(", at most {}", high);
+  return text;
 }
 
 std::string LaunchesInFolder(int64_t held, int64_t launches, bool describes_all) {

@@ -30,6 +30,9 @@ hardware::DesignGuide GuideOf(std::string family, std::string design_point,
 
 // Returns what a code means: "value = 0.5 * (code + 3)" for the zero point -3.
 std::string CodeMeaning(float scale, int64_t zero_point);
+// Returns the bounds of a value that are finite, as the end of what its codes or sums mean: ", at
+// least 0, at most 6".
+std::string BoundsMeaning(double low, double high);
 
 }  // namespace kiln
 

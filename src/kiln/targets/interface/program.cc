@@ -1,6 +1,7 @@
 // Sums over the kernels of a program.
 #include "kiln/targets/interface/program.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "fmt/format.h"
@@ -18,6 +19,10 @@ std::string KernelName(std::span<const Node* const> nodes) {
     if (result != nullptr) return fmt::format("{}_{}", nodes[0]->info().text, result->name());
   }
   return std::string(nodes[0]->info().text);
+}
+
+bool HostRunsAll(std::span<const KernelInfo> kernels) {
+  return std::ranges::all_of(kernels, &KernelInfo::on_host);
 }
 
 void Program::SetTail(std::shared_ptr<const HostTail> tail) {

@@ -53,6 +53,9 @@ struct KernelInfo {
   bool on_host() const { return !host_reason.empty(); }
 };
 
+// Returns whether the host runs every kernel; true if there is none.
+bool HostRunsAll(std::span<const KernelInfo> kernels);
+
 // A picture of how a machine runs a kernel (Accelerator::DrawKernels).
 struct KernelPicture {
   int kernel = 0;     // index into Program::kernels()

@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 #include "kiln/ir/describe.h"
 #include "kiln/numerics/quantise.h"
+#include "kiln/targets/interface/folder_guide.h"
 #include "kiln/targets/lower/constant_codes.h"
 #include "kiln/targets/lower/refusal.h"
 
@@ -64,6 +66,15 @@ StatusOr<WeightCodes> IntegerWeightsOf(const Value& value, int axis, int most_bi
     weights.codes.push_back(static_cast<int32_t>(code));
   weights.scales.assign(complete.scales.begin(), complete.scales.end());
   return weights;
+}
+
+std::string CodesText(const Value& value) {
+  std::string text = fmt::format("{}, {}", value.quantisation()->type.format.name,
+                                 fmt::join(value.shape().dims(), " x "));
+  constexpr int kAnyBits = 32;
+  if (const auto codes = IntegerCodesOf(value, kAnyBits); codes.ok())
+    text += "; " + CodeMeaning(static_cast<float>(codes->scale), codes->zero);
+  return text;
 }
 
 int32_t NearestCode(double value, const ValueCodes& codes) {

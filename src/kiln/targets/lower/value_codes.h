@@ -4,6 +4,7 @@
 #define KILN_TARGETS_LOWER_VALUE_CODES_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "kiln/ir/graph.h"
@@ -25,6 +26,10 @@ struct ValueCodes {
 // fp32, has no annotation, or has another format than integers of at most `most_bits` with one
 // scale.
 StatusOr<ValueCodes> IntegerCodesOf(const Value& value, int most_bits);
+
+// Returns the format, the shape and the meaning of an annotated value's codes, for the README of an
+// emitted folder: "int8, 1 x 8; value = 0.5 * code".
+std::string CodesText(const Value& value);
 
 // The codes of constant weights, with one scale for all or one for each index of `axis`.
 struct WeightCodes {

@@ -21,7 +21,7 @@ struct IndexText {
   // The position along each axis of the buffer's tensor, or one expression: the number of the
   // element in row-major order. A position outside of the tensor has no element.
   std::vector<std::string> position = {};
-  // Where one of these does not hold, there is no element: "m < 784".
+  // There is no element unless all of these hold: "m < 784".
   std::vector<std::string> conditions = {};
 };
 
