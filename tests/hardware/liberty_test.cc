@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kiln/support/budgets.h"
-
+#include <cstdio>
 #include <string>
+
+#include "kiln/support/budgets.h"
+#include "kiln/support/file.h"
 
 namespace kiln::hardware {
 namespace {
@@ -74,6 +76,93 @@ TEST(Liberty, FaultsNameFileAndLine) {
               HasSubstr("line 2: ':' or '(' expected after a name"));
   EXPECT_THAT(fault("library (a) { cell (b) { area : 1; } }"),
               HasSubstr("no cell that is a flip-flop"));
+}
+
+// Returns a library with further cells and without the latch of kLibrary.
+std::string WithCells(const std::string& cells) {
+  std::string text = kLibrary;
+  text.erase(text.find("  cell (LATCH)"));
+  return text + cells + "}\n";
+}
+constexpr const char* kAnd = R"liberty(
+  cell (AND2) { area : 30;
+    pin(A) { direction : input; } pin(B) { direction : input; }
+    pin(Y) { direction : output; function : "(A B)"; } }
+  cell (WIDE_AND) { area : 31;
+    pin(A) { direction : input; } pin(B) { direction : input; }
+    pin(Y) { direction : output; function : "A & B"; } }
+  cell (OR2) { area : 1;
+    pin(A) { direction : input; } pin(B) { direction : input; }
+    pin(Y) { direction : output; function : "(A | B)"; } }
+)liberty";
+constexpr const char* kLatches = R"liberty(
+  cell (LATCH_LOW) { area : 50; latch ("IQ", "IQN") { data_in : "D"; enable : "(!G)"; }
+    pin(D) { direction : input; } pin(G) { direction : input; clock : true; }
+    pin(Q) { direction : output; function : "IQ"; } pin(N) { direction : output; function : "IQN"; } }
+  cell (LATCH_CLEARED) { area : 40; latch (IQ, IQN) { data_in : "D"; enable : "G"; clear : "R"; }
+    pin(D) { direction : input; } pin(G) { direction : input; } pin(R) { direction : input; }
+    pin(Q) { direction : output; function : "IQ"; } }
+)liberty";
+
+TEST(Liberty, ClockGatesAreALatchAndAnAndOrOneCell) {
+  const auto gate_of = [](const std::string& cells) {
+    const auto library = ParseLiberty(WithCells(cells), "gates.lib");
+    EXPECT_TRUE(library.ok()) << library.status();
+    return library->clock_gate;
+  };
+  EXPECT_FALSE(gate_of("").has_value());
+  EXPECT_FALSE(gate_of(kAnd).has_value());
+  EXPECT_FALSE(gate_of(kLatches).has_value());
+  const auto separate = gate_of(std::string(kAnd) + kLatches);
+  ASSERT_TRUE(separate.has_value());
+  EXPECT_EQ(separate->gate, "AND2");
+  EXPECT_EQ(separate->gate_clock, "A");
+  EXPECT_EQ(separate->gate_enable, "B");
+  EXPECT_EQ(separate->gate_output, "Y");
+  EXPECT_EQ(separate->latch, "LATCH_LOW");
+  EXPECT_EQ(separate->latch_data, "D");
+  EXPECT_EQ(separate->latch_enable, "G");
+  EXPECT_EQ(separate->latch_output, "Q");
+  EXPECT_TRUE(separate->latch_is_transparent_low);
+  const auto integrated = gate_of(std::string(kAnd) + kLatches + R"liberty(
+  cell (GATE_OR) { area : 60; clock_gating_integrated_cell : "latch_negedge";
+    pin(C) { direction : input; clock_gate_clock_pin : true; }
+    pin(E) { direction : input; clock_gate_enable_pin : true; }
+    pin(Y) { direction : output; clock_gate_out_pin : true; } }
+  cell (GATE) { area : 90; clock_gating_integrated_cell : "latch_posedge_precontrol";
+    pin(C) { direction : input; clock_gate_clock_pin : true; }
+    pin(E) { direction : input; clock_gate_enable_pin : true; }
+    pin(T) { direction : input; clock_gate_test_pin : true; }
+    pin(Y) { direction : output; clock_gate_out_pin : true; } }
+)liberty");
+  ASSERT_TRUE(integrated.has_value());
+  EXPECT_EQ(integrated->gate, "GATE");
+  EXPECT_EQ(integrated->gate_clock, "C");
+  EXPECT_EQ(integrated->gate_enable, "E");
+  EXPECT_EQ(integrated->gate_test, "T");
+  EXPECT_EQ(integrated->gate_output, "Y");
+  EXPECT_EQ(integrated->latch, "");
+}
+
+// The file of the layout says what the Liberty file does not.
+TEST(Liberty, TheLatchOfTheDefaultLibraryHasTheAreaOfItsLayout) {
+  const auto lef = ReadFile(DefaultLiberty().parent_path() / "osu018_stdcells.lef");
+  if (!lef.ok()) GTEST_SKIP() << "qflow-tech-osu018 is not installed";
+  const auto area_of = [&lef](const std::string& cell) {
+    const size_t macro = lef->find("MACRO " + cell + "\n"), size = lef->find("SIZE ", macro);
+    double width = 0, height = 0;
+    EXPECT_EQ(std::sscanf(lef->c_str() + size, "SIZE %lf BY %lf", &width, &height), 2) << cell;
+    return width * height;
+  };
+  const auto liberty = ReadFile(DefaultLiberty());
+  ASSERT_TRUE(liberty.ok());
+  const auto library = ParseLiberty(*liberty, "osu018");
+  ASSERT_TRUE(library.ok()) << library.status();
+  EXPECT_EQ(library->cells.at("DFFPOSX1").area, area_of("DFFPOSX1"));
+  EXPECT_EQ(library->cells.at("LATCH").area, 0);
+  EXPECT_EQ(kOsuLatchArea, area_of("LATCH"));
+  ASSERT_TRUE(library->clock_gate.has_value());
+  EXPECT_EQ(library->clock_gate->latch, "LATCH");
 }
 
 // Whatever a file is cut down to, there is an answer.

@@ -321,6 +321,84 @@ TEST_F(Tools, WhatIsTooSlowIsMappedForSpeed) {
   EXPECT_EQ(fast_parts, 1);
 }
 
+// A sum of 48 bits enables a register of 16, and a register of two bits.
+constexpr const char* kEnabled = R"(
+module top (input logic clock, input logic [47:0] a, input logic [15:0] d, output logic [15:0] q, output logic [1:0] few);
+  logic [47:0] sum;
+  always_ff @(posedge clock) begin
+    sum <= sum ^ a;
+    if (sum + a > 48'h123456789abc) q <= d;
+    if (sum[0]) few <= d[1:0];
+  end
+endmodule
+)";
+
+TEST_F(Tools, AClockGateTakesThePlaceOfMultiplexers) {
+  SynthesisOptions options;
+  options.clock_mhz = 50;
+  const auto plain = Synthesise(Design(kEnabled), options, work_.path());
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_EQ(plain->clock_gates, 0);
+  options.clock_gating = true;
+  const auto gated = Synthesise(Design(kEnabled), options, work_.path());
+  ASSERT_TRUE(gated.ok()) << gated.status();
+  EXPECT_EQ(gated->clock_gates, 1);  // two bits are too few
+  EXPECT_EQ(gated->design.resources.flip_flops, 48 + 16 + 2);
+  const std::string netlist = *ReadFile(work_.path() / "netlist.v", budgets::kNetlistBytes);
+  EXPECT_THAT(netlist, HasSubstr("LATCH "));
+  // Sixteen multiplexers of 48 um2 or as much in other cells, against a latch, an AND, inverters.
+  EXPECT_LT(gated->design.resources.area, plain->design.resources.area - 16 * 40 + 56 + 32 + 64);
+  // The path to the gate is the longest, named after the register. It is as long as to the register.
+  EXPECT_THAT(gated->timing->from_net, HasSubstr("sum["));
+  EXPECT_THAT(gated->timing->to_net, HasSubstr("q["));
+  EXPECT_NEAR(gated->timing->fastest_mhz, plain->timing->fastest_mhz,
+              0.2 * plain->timing->fastest_mhz);
+  // The path has the same length when it ends before the latch opens, while it is transparent, and
+  // after it has closed.
+  const double fastest = gated->timing->fastest_mhz;
+  for (const double share : {0.2, 0.45, 0.7, 0.95, 1.1}) {
+    options.clock_mhz = share * fastest;
+    const auto again = Synthesise(Design(kEnabled), options, work_.path());
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_THAT(again->timing->to_net, HasSubstr("q[")) << share;
+    EXPECT_EQ(again->timing->slack_ns < 0, again->timing->fastest_mhz < options.clock_mhz) << share;
+    if (share > 1) {
+      EXPECT_GT(again->timing->fastest_mhz, 0.98 * fastest) << "mapped for speed";
+    } else {
+      EXPECT_NEAR(again->timing->fastest_mhz, fastest, 0.02 * fastest) << share;
+    }
+  }
+}
+
+// The map of a library whose gate is one cell.
+TEST(SynthesisFlow, AnIntegratedClockGateNeedsNoLatch) {
+  ClockGate gate;
+  gate.gate = "GATE";
+  gate.gate_clock = "C";
+  gate.gate_enable = "E";
+  gate.gate_output = "Y";
+  gate.gate_test = "T";
+  const ClockGateFiles files = FilesOf(gate);
+  EXPECT_EQ(files.cells,
+            "(* blackbox *) module GATE (input C, input E, input T, output Y); endmodule\n");
+  EXPECT_THAT(files.map, HasSubstr("assign held = open;"));
+  EXPECT_THAT(files.map, HasSubstr("GATE gate (.C(CLK), .E(held), .T(1'b0), .Y(gated));"));
+}
+
+TEST_F(Tools, ALibraryThatCannotGateAClock) {
+  std::string text = *ReadFile(DefaultLiberty(), budgets::kLibertyBytes);
+  const size_t latch = text.find("cell (LATCH)");
+  text.erase(latch, text.find("cell (MUX2X1)") - latch);
+  const fs::path liberty = work_.path() / "other_cells.lib";
+  ASSERT_TRUE(WriteFile(liberty, text).ok());
+  SynthesisOptions options;
+  options.liberty = liberty;
+  options.clock_gating = true;
+  EXPECT_THAT(MessageOf(Synthesise(Design(kEnabled), options, work_.path()).status()),
+              HasSubstr("other_cells.lib: has no cells to gate a clock with: neither a "
+                        "clock_gating_integrated_cell latch_posedge nor a latch and an AND"));
+}
+
 TEST_F(Tools, MemoriesCanBeRegisters) {
   SynthesisOptions options;
   options.memories = Memories::kRegisters;

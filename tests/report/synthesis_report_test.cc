@@ -62,6 +62,19 @@ TEST(SynthesisReport, TextHasUnitsAndThePath) {
             "time     1.2 s\n");
 }
 
+TEST(SynthesisReport, ClockGatesAreCountedWhereTheyAreAskedFor) {
+  hardware::SynthesisResult result = Example();
+  hardware::SynthesisOptions options;
+  EXPECT_THAT(ToText(result, options), testing::Not(testing::HasSubstr("clocks")));
+  EXPECT_FALSE(nlohmann::json::parse(ToJson(result, options)).contains("clock_gates"));
+  result.clock_gates = 1900;
+  options.clock_gating = true;
+  EXPECT_THAT(ToText(result, options),
+              testing::HasSubstr(
+                  "\nclocks   1,900 gates of registers of 3 or more bits with an enable\ntiming"));
+  EXPECT_EQ(nlohmann::json::parse(ToJson(result, options))["clock_gates"], 1900);
+}
+
 TEST(SynthesisReport, FpgasHaveColumnsOfTheirOwn) {
   hardware::SynthesisResult result = Example();
   result.design.parts.clear();

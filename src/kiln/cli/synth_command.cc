@@ -67,6 +67,8 @@ class SynthCommand final : public Command {
                      "Time from the clock to a memory's data; without: by size, in 0.18 um")
         ->check(RealInRange(0.001, 1000.0).description(""))
         ->type_name("NS");
+    cells_->add_flag("--clock-gating", options_.clock_gating,
+                     "Gate the clocks of registers with an enable, in place of multiplexers");
     cells_->add_flag("--no-timing", no_timing_, "Areas alone, without OpenSTA");
     app.add_option(
            "--keep", keep_,

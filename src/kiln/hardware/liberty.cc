@@ -77,6 +77,12 @@ class Scanner {
 struct Pin {
   std::string name, direction, function;
   double capacitance = 0;
+  std::string gating;  // its purpose in an integrated clock gate: clock, enable, test or out
+};
+
+// The latch of the cell that is being parsed: its state, and the functions of its inputs.
+struct Latch {
+  std::string state, data, enable;
 };
 
 // Returns an area or a capacitance, or nullopt if the text is not a finite non-negative number.
@@ -91,10 +97,23 @@ std::optional<double> NumberOf(std::string_view text) {
   return value;
 }
 
-// Returns whether `function` is the complement of `input`: !A, (!A), A' or (A').
-bool IsComplement(std::string function, const std::string& input) {
+// Returns a function without blanks and parentheses.
+std::string Bare(std::string function) {
   std::erase_if(function, [](char c) { return c == '(' || c == ')' || c == ' '; });
-  return function == "!" + input || function == input + "'";
+  return function;
+}
+
+// Returns whether `function` is the complement of `input`: !A, (!A), A' or (A').
+bool IsComplement(const std::string& function, const std::string& input) {
+  const std::string bare = Bare(function);
+  return bare == "!" + input || bare == input + "'";
+}
+
+// Returns whether `function` is x and y: A B, A&B or A*B.
+bool IsConjunction(const std::string& function, const std::string& x, const std::string& y) {
+  std::string bare = Bare(function);
+  std::erase_if(bare, [](char c) { return c == '&' || c == '*'; });
+  return bare == x + y || bare == y + x;
 }
 
 // Parses a library by recursive descent and collects its cells.
@@ -114,6 +133,7 @@ class LibertyParser {
       return ErrorAt(file_, "", "has no cell that is a flip-flop",
                      "give a library of standard cells");
     }
+    FindClockGate();
     return std::move(library_);
   }
 
@@ -188,17 +208,30 @@ class LibertyParser {
     if (name == "cell") {
       cell_ = LibertyCell();
       pins_.clear();
+      latch_ = Latch();
+      is_clock_gate_ = false;
     }
     if (place.kind != "cell") return;
     if (name == "ff" || name == "ff_bank") cell_.is_flip_flop = true;
     if (name == "latch" || name == "latch_bank") cell_.is_latch = true;
-    if (name == "pin") pins_.push_back({.name = arguments, .direction = {}, .function = {}});
+    if (name == "latch") latch_.state = arguments.substr(0, arguments.find(','));
+    if (name == "pin") {
+      pins_.push_back({.name = arguments, .direction = {}, .function = {}, .gating = {}});
+    }
   }
 
   // Stores the attributes of cells and pins that synthesis needs; ignores others.
   Status Attribute(const Place& place, std::string_view name, std::string_view value) {
     if (place.kind == "cell" && name == "area") return ReadNumber(name, value, &cell_.area);
+    if (place.kind == "cell" && name == "clock_gating_integrated_cell")
+      is_clock_gate_ = value.starts_with("latch_posedge");
+    if (place.kind == "latch" && name == "data_in") latch_.data = value;
+    if (place.kind == "latch" && name == "enable") latch_.enable = value;
     if (place.kind != "pin" || pins_.empty()) return OkStatus();
+    constexpr std::string_view kGating = "clock_gate_", kPin = "_pin";
+    if (name.starts_with(kGating) && name.ends_with(kPin) && value == "true") {
+      pins_.back().gating = name.substr(kGating.size(), name.size() - kGating.size() - kPin.size());
+    }
     if (name == "direction") pins_.back().direction = value;
     if (name == "function") pins_.back().function = value;
     if (name == "capacitance") return ReadNumber(name, value, &pins_.back().capacitance);
@@ -225,6 +258,68 @@ class LibertyParser {
     cell_.is_inverter = inputs.size() == 1 && outputs.size() == 1 &&
                         IsComplement(outputs[0]->function, inputs[0]->name);
     library_.cells[name] = cell_;
+    ConsiderForClockGate(name, inputs, outputs);
+  }
+
+  // Keeps a cell as a part of the clock gate if it can be one and has no more area than the one
+  // before.
+  void ConsiderForClockGate(const std::string& name, const std::vector<const Pin*>& inputs,
+                            const std::vector<const Pin*>& outputs) {
+    const auto replaces = [&](const std::string& before) {
+      return before.empty() || cell_.area <= library_.cells.at(before).area;
+    };
+    if (is_clock_gate_) {
+      ClockGate gate;
+      gate.gate = name;
+      for (const Pin& pin : pins_) {
+        if (pin.gating == "clock") gate.gate_clock = pin.name;
+        if (pin.gating == "enable") gate.gate_enable = pin.name;
+        if (pin.gating == "test") gate.gate_test = pin.name;
+        if (pin.gating == "out") gate.gate_output = pin.name;
+      }
+      const bool is_whole =
+          !gate.gate_clock.empty() && !gate.gate_enable.empty() && !gate.gate_output.empty();
+      if (is_whole && replaces(integrated_.gate)) integrated_ = gate;
+    } else if (cell_.is_latch && inputs.size() == 2) {
+      ConsiderLatch(name, inputs, outputs, replaces(separate_.latch));
+    } else if (inputs.size() == 2 && outputs.size() == 1 && !cell_.is_flip_flop &&
+               IsConjunction(outputs[0]->function, inputs[0]->name, inputs[1]->name) &&
+               replaces(separate_.gate)) {
+      separate_.gate = name;
+      separate_.gate_clock = inputs[0]->name;
+      separate_.gate_enable = inputs[1]->name;
+      separate_.gate_output = outputs[0]->name;
+    }
+  }
+  // Keeps a latch without set and reset whose output is its state.
+  void ConsiderLatch(const std::string& name, const std::vector<const Pin*>& inputs,
+                     const std::vector<const Pin*>& outputs, bool replaces) {
+    const Pin *data = nullptr, *enable = nullptr, *output = nullptr;
+    bool low = false;
+    for (const Pin* pin : inputs) {
+      const bool is_low = IsComplement(latch_.enable, pin->name);
+      if (Bare(latch_.data) == pin->name) data = pin;
+      if (Bare(latch_.enable) != pin->name && !is_low) continue;
+      enable = pin;
+      low = is_low;
+    }
+    for (const Pin* pin : outputs) {
+      if (Bare(pin->function) == latch_.state) output = pin;
+    }
+    if (data == nullptr || enable == nullptr || output == nullptr || !replaces) return;
+    separate_.latch = name;
+    separate_.latch_data = data->name;
+    separate_.latch_enable = enable->name;
+    separate_.latch_output = output->name;
+    separate_.latch_is_transparent_low = low;
+  }
+  // Sets the library's clock gate to the cells that were found.
+  void FindClockGate() {
+    if (!integrated_.gate.empty()) {
+      library_.clock_gate = integrated_;
+    } else if (!separate_.gate.empty() && !separate_.latch.empty()) {
+      library_.clock_gate = separate_;
+    }
   }
 
   Scanner scanner_;
@@ -232,6 +327,9 @@ class LibertyParser {
   LibertyLibrary library_;
   LibertyCell cell_;
   std::vector<Pin> pins_;
+  Latch latch_;
+  bool is_clock_gate_ = false;       // whether the cell is an integrated clock gate
+  ClockGate integrated_, separate_;  // the best cells so far
   int depth_ = 0;
 };
 

@@ -270,9 +270,9 @@ std::vector<std::string> StatefulModules(const NetlistStatistics& statistics) {
 void Resources::Add(const Resources& other, int64_t times) {
   area += other.area * static_cast<double>(times);
   block_rams += other.block_rams * static_cast<double>(times);
-  for (const auto member :
-       {&Resources::cells, &Resources::flip_flops, &Resources::memory_bits, &Resources::luts,
-        &Resources::lut_memories, &Resources::carries, &Resources::dsps, &Resources::ultra_rams}) {
+  for (const auto member : {&Resources::cells, &Resources::flip_flops, &Resources::memory_bits,
+                            &Resources::clock_gates, &Resources::luts, &Resources::lut_memories,
+                            &Resources::carries, &Resources::dsps, &Resources::ultra_rams}) {
     this->*member += other.*member * times;
   }
   for (size_t i = 0; i < narrow_luts.size(); ++i) narrow_luts[i] += other.narrow_luts[i] * times;

@@ -67,6 +67,7 @@ class Run {
     result.top = sources_.top;
     KILN_RETURN_IF_ERROR(ReadVersion());
     if (for_cells()) KILN_RETURN_IF_ERROR(ReadLibrary());
+    if (options_.clock_gating) KILN_RETURN_IF_ERROR(WriteClockGate());
     RemoveResults();
     KILN_RETURN_IF_ERROR(LinkSources());
     KILN_RETURN_IF_ERROR(CopyContents());
@@ -81,6 +82,7 @@ class Run {
     KILN_ASSIGN_OR_RETURN(result.design,
                           SumUnits(mapped_.statistics, sources_.top, options_.depth, resources_of));
     if (for_cells()) result.library = library_.name;
+    result.clock_gates = result.design.resources.clock_gates;
     result.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return result;
@@ -109,6 +111,7 @@ class Run {
     KILN_ASSIGN_OR_RETURN(const std::string text,
                           ReadFile(options_.liberty, budgets::kLibertyBytes));
     KILN_ASSIGN_OR_RETURN(library_, ParseLiberty(text, options_.liberty.string()));
+    if (options_.liberty == DefaultLiberty()) library_.cells["LATCH"].area = kOsuLatchArea;
     KILN_RETURN_IF_ERROR(WriteFile(work_ / kCellLibrary, text));
     tools_ += fmt::format("# cells {:016x}\n", StableHash(text));
     inverter_ = library_.MiddleInverter();
@@ -128,6 +131,29 @@ class Run {
     };
     KILN_RETURN_IF_ERROR(write_constraints(kConstraints, OutputLoad()));
     return write_constraints(kSpeedConstraints, kSpeedLoad * OutputLoad());
+  }
+  // Writes the cells that gate clocks and the map of the registers to them.
+  Status WriteClockGate() {
+    if (!library_.clock_gate.has_value()) {
+      return ErrorAt(options_.liberty.string(), "",
+                     "has no cells to gate a clock with: neither a clock_gating_integrated_cell "
+                     "latch_posedge nor a latch and an AND of two inputs",
+                     "leave --clock-gating out, or give another library with --liberty");
+    }
+    const ClockGate& gate = *library_.clock_gate;
+    for (const std::string& name :
+         {gate.gate, gate.gate_clock, gate.gate_enable, gate.gate_output, gate.gate_test,
+          gate.latch, gate.latch_data, gate.latch_enable, gate.latch_output}) {
+      // Names become part of scripts and of Verilog.
+      if (name.empty() || IsIdentifier(name)) continue;
+      return ErrorAt(options_.liberty.string(), "",
+                     fmt::format("a cell to gate clocks with has the name '{}'", name),
+                     "give a library whose cells have names of letters, digits and _");
+    }
+    const ClockGateFiles files = FilesOf(gate);
+    mapping_tools_ = fmt::format("# clock gate {:016x}\n", StableHash(files.cells + files.map));
+    KILN_RETURN_IF_ERROR(WriteFile(work_ / kClockGateCells, files.cells));
+    return WriteFile(work_ / kClockGateMap, files.map);
   }
   // Returns the load of output ports: a fan-out of four inverters.
   double OutputLoad() const { return 4 * library_.cells.at(inverter_).input_capacitance; }
@@ -267,7 +293,7 @@ class Run {
     if (!for_cells())
       KILN_RETURN_IF_ERROR(Yosys("fpga_cells", FpgaCells(kFpgaCells), "", {kFpgaCells}));
     mapping_.work = work_;
-    mapping_.tools = tools_;
+    mapping_.tools = tools_ + mapping_tools_;
     mapping_.top = sources_.top;
     mapping_.jobs = options_.jobs;
     std::error_code error;
@@ -279,7 +305,8 @@ class Run {
         return FpgaCommands({options_.fpga, kFpgaCells}, part.large, part.name == sources_.top);
       }
       const char* constraints = for_speed ? kSpeedConstraints : kConstraints;
-      return CellCommands({kCellLibrary, constraints, period_ns(), for_speed}, part.large);
+      return CellCommands(
+          {kCellLibrary, constraints, period_ns(), for_speed, options_.clock_gating}, part.large);
     };
     if (!for_cells()) mapping_.shared_commands = FpgaCommands({options_.fpga, kFpgaCells});
     mapping_.started = [this](const MappingPart& part, int64_t done, int64_t total) {
@@ -371,6 +398,11 @@ class Run {
     resources.area = cell->second.area;
     resources.cells = 1;
     resources.flip_flops = cell->second.is_flip_flop ? 1 : 0;
+    if (options_.clock_gating && type == library_.clock_gate->gate &&
+        library_.clock_gate->latch.empty()) {
+      resources.clock_gates = 1;
+    }
+    if (options_.clock_gating && type == library_.clock_gate->latch) resources.clock_gates = 1;
     return resources;
   }
 
@@ -421,6 +453,7 @@ class Run {
     setup.period_ns = period_ns();
     setup.driver = inverter_;
     setup.load = OutputLoad();
+    if (options_.clock_gating) setup.clock_gate = &*library_.clock_gate;
     KILN_ASSIGN_OR_RETURN(Timing timing, FindWorstPath(setup));
     timing.instances_left_out = instances;
     timing.memory_access_ns = memory_access_ns_;
@@ -431,7 +464,9 @@ class Run {
   const SynthesisOptions& options_;
   fs::path work_;
   LibertyLibrary library_;
-  std::string inverter_, tools_;  // the cell that models ports; comments with versions and hashes
+  std::string inverter_;  // the cell that models ports
+  // Comments with versions and hashes: of all steps, and of mapping alone.
+  std::string tools_, mapping_tools_;
   NetlistStatistics elaborated_;  // before mapping
   MappedParts mapped_;
   std::vector<MappingPart> parts_;

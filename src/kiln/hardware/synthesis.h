@@ -72,6 +72,9 @@ struct SynthesisOptions {
   // Whether the models with which the netlist is simulated are written, too (netlist_models.h);
   // standard cells only.
   bool models = false;
+  // Whether the clock of a register of kLeastGatedBits (synthesis_flow.h) or more bits with an
+  // enable is gated, in place of a multiplexer for each bit; standard cells only.
+  bool clock_gating = false;
   Memories memories = Memories::kCount;  // standard cells only; FPGAs map memories to their own
   // Kept memories: the time from the clock to their data, in nanoseconds. Without: of each memory
   // what MemoryAccessNs states at 180 nm (technology.h) if `liberty` is the default one, else paths
@@ -107,6 +110,7 @@ struct SynthesisResult {
   SynthesisedUnit design;
   std::string library;           // name of the cell library; empty for FPGAs
   std::optional<Timing> timing;  // absent for FPGAs and without SynthesisOptions::timing
+  int64_t clock_gates = 0;       // with SynthesisOptions::clock_gating
   double seconds = 0;            // elapsed time
 };
 
@@ -130,7 +134,7 @@ Status CheckSynthesisFolder(const std::filesystem::path& work);
 //
 // Errors: an unknown top or parameter, before any tool is run; errors of the sources (in Yosys'
 // words) and of the Liberty file; a library that lacks a required cell; a tool that is not
-// installed.
+// installed; with SynthesisOptions::clock_gating a library that has no cells to gate a clock with.
 StatusOr<SynthesisResult> Synthesise(const DesignSources& sources, const SynthesisOptions& options,
                                      const std::filesystem::path& work);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 
 #include "fmt/format.h"
 #include "kiln/hardware/synthesis_parts.h"
@@ -44,6 +45,19 @@ std::string GateCommands(std::string_view top, bool flatten) {
       "{}opt_expr\nopt_clean\nwreduce t:$mul\nalumacc t:$mul\n"
       "synth {}-noshare -top {}\n",
       flatten ? "flatten\n" : "", flatten ? "-flatten " : "", top);
+}
+
+// Returns the same commands for a flat part with gated clocks. Registers are still whole words with
+// an enable each where synth's step `fine` begins; its first three commands make registers of
+// memories and find the last enables.
+std::string GatedCommands() {
+  std::string commands = GateCommands(kPartModule, /*flatten=*/true);
+  commands.pop_back();
+  return fmt::format(
+      "{} -run begin:fine\nopt -fast -full\nmemory_map\nopt -full\n"
+      "read_verilog -lib {}\ntechmap -map {}\nopt_merge\nopt_clean\n"
+      "synth -noshare -top {} -run fine:\n",
+      commands, kClockGateCells, kClockGateMap, kPartModule);
 }
 
 // Returns the commands of synth_xilinx without `share` and with the ABC commands above. `top` is
@@ -87,14 +101,67 @@ std::string ElaborateCommands(const Elaboration& elaboration) {
 }
 
 std::string CellCommands(const CellMapping& mapping, bool large) {
-  const std::string gates =
-      fmt::format("hierarchy -check -top {}\n{}dfflibmap -liberty {}\n", kPartModule,
-                  GateCommands(kPartModule, /*flatten=*/true), mapping.liberty);
+  const std::string gates = fmt::format(
+      "hierarchy -check -top {}\n{}dfflibmap -liberty {}\n", kPartModule,
+      mapping.clock_gating ? GatedCommands() : GateCommands(kPartModule, /*flatten=*/true),
+      mapping.liberty);
   if (mapping.for_speed) return gates + AbcForSpeed(mapping, large);
   const std::string abc =
       fmt::format("abc -liberty {} -constr {} -D {}", mapping.liberty, mapping.constraints,
                   static_cast<int64_t>(mapping.period_ns * 1e3));
   return gates + Abc(abc, "strash;dc2;&get,-n;&nf,{D};&put;buffer;upsize,{D};dnsize,{D}", large);
+}
+
+ClockGateFiles FilesOf(const ClockGate& gate) {
+  const auto box = [](const std::string& cell, std::initializer_list<std::string> inputs,
+                      const std::string& output) {
+    std::string ports;
+    for (const std::string& input : inputs) {
+      if (!input.empty()) ports += fmt::format("input {}, ", input);
+    }
+    return fmt::format("(* blackbox *) module {} ({}output {}); endmodule\n", cell, ports, output);
+  };
+  ClockGateFiles files;
+  files.cells =
+      box(gate.gate, {gate.gate_clock, gate.gate_enable, gate.gate_test}, gate.gate_output);
+  std::string cells;
+  if (!gate.latch.empty()) {
+    files.cells += box(gate.latch, {gate.latch_data, gate.latch_enable}, gate.latch_output);
+    cells = fmt::format("  {} latch (.{}({}CLK), .{}(open), .{}(held));\n", gate.latch,
+                        gate.latch_enable, gate.latch_is_transparent_low ? "" : "~",
+                        gate.latch_data, gate.latch_output);
+  } else {
+    cells = "  assign held = open;\n";
+  }
+  cells += fmt::format("  {} gate (.{}(CLK), .{}(held), {}.{}(gated));\n", gate.gate,
+                       gate.gate_clock, gate.gate_enable,
+                       gate.gate_test.empty() ? "" : fmt::format(".{}(1'b0), ", gate.gate_test),
+                       gate.gate_output);
+  files.map = fmt::format(
+      R"((* techmap_celltype = "$dffe $sdffe $sdffce" *)
+module gated_register (CLK, EN, SRST, D, Q);
+  parameter _TECHMAP_CELLTYPE_ = "";
+  parameter WIDTH = 1, SRST_VALUE = 0;
+  parameter CLK_POLARITY = 1'b1, EN_POLARITY = 1'b1, SRST_POLARITY = 1'b1;
+  input CLK, EN, SRST;
+  input [WIDTH-1:0] D;
+  output [WIDTH-1:0] Q;
+  wire _TECHMAP_FAIL_ = WIDTH < {} || !CLK_POLARITY;
+  wire enable = EN_POLARITY ? EN : ~EN, reset = SRST_POLARITY ? SRST : ~SRST;
+  wire open = _TECHMAP_CELLTYPE_ == "$sdffe" ? enable | reset : enable;
+  wire held, gated;
+{}  generate
+    if (_TECHMAP_CELLTYPE_ == "$dffe") begin
+      \$dff #(.WIDTH(WIDTH), .CLK_POLARITY(1'b1)) register (.CLK(gated), .D(D), .Q(Q));
+    end else begin
+      \$sdff #(.WIDTH(WIDTH), .CLK_POLARITY(1'b1), .SRST_POLARITY(1'b1), .SRST_VALUE(SRST_VALUE))
+          register (.CLK(gated), .SRST(reset), .D(D), .Q(Q));
+    end
+  endgenerate
+endmodule
+)",
+      kLeastGatedBits, cells);
+  return files;
 }
 
 std::string FpgaCells(const std::string& file) {

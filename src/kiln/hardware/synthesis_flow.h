@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "kiln/hardware/liberty.h"
+
 namespace kiln::hardware {
 
 // The module of rtl/ that implements all memories.
@@ -33,7 +35,22 @@ struct CellMapping {
   double period_ns = 0;              // clock period
   // Whether the clock comes before the area: the part has a path that is too long for the clock.
   bool for_speed = false;
+  bool clock_gating = false;  // whether the files of ClockGateFiles are used
 };
+
+// Registers of fewer bits keep a multiplexer for each bit: a clock gate is as large as two of them.
+inline constexpr int kLeastGatedBits = 3;
+// The files that CellCommands needs to gate clocks, and their contents in Verilog.
+inline constexpr const char *kClockGateCells = "clock_gate_cells.v",
+                            *kClockGateMap = "clock_gate_map.v";
+struct ClockGateFiles {
+  std::string cells;  // the cells as black boxes
+  // A map from registers with an enable to registers with a gated clock. A synchronous reset opens
+  // the gate, too, if it does not depend on the enable.
+  std::string map;
+};
+ClockGateFiles FilesOf(const ClockGate& gate);
+
 // The target of mapping to an FPGA.
 struct FpgaMapping {
   std::string family;  // as synth_xilinx names it

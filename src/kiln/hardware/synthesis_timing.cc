@@ -45,6 +45,123 @@ bool StandsBefore(std::string_view x, std::string_view y) {
   return x.size() < y.size();
 }
 
+// The procedures of the timing script. OpenSTA deletes paths when it looks for others, so that a
+// path is kept as its slack, the pins at its ends, and the names of the instances around its cells.
+constexpr const char* kProcedures = R"(proc facts {path} {
+  set around [dict create]
+  foreach point [get_property $path points] {
+    # A pin is named after the instances around its cell, the cell and the port.
+    set names [split [get_full_name [get_property $point pin]] /]
+    if {[llength $names] > 1} { dict set around [join [lrange $names 0 end-2] /] 1 }
+  }
+  return [list [get_property $path slack] [get_property $path startpoint] \
+      [get_property $path endpoint] [dict keys $around]]
+}
+proc paths {args} {
+  set found {}
+  foreach path [find_timing_paths -path_delay max {*}$args] { lappend found [facts $path] }
+  return $found
+}
+proc slack {path} { return [lindex $path 0] }
+# Returns the pin at an end of a path, 1 or 2.
+proc pin_at {end path} { return [lindex $path $end] }
+# Returns the nets that a cell drives.
+proc driven {cell} {
+  set nets {}
+  set pins [$cell pin_iterator]
+  while {[$pins has_next]} {
+    set pin [$pins next]
+    if {[$pin is_driver] && [$pin net] != "NULL"} { lappend nets [$pin net] }
+  }
+  $pins finish
+  return $nets
+}
+)";
+
+// The procedures of a design without clock gates.
+constexpr const char* kWithoutGates = R"(proc clocked_by {cell} { return $cell }
+proc from_register {path} { return $path }
+proc borrows {path} { return 0 }
+proc worst_path {} { return [lindex [paths] 0] }
+)";
+
+// Returns the procedures of a design with clock gates.
+//
+// Paths to the latches are a group of their own, as paths from there to the gates are. A path that
+// ends before its latch opens has a positive slack, and the one to the gate begins at the opening:
+// the slack of both together is their sum. A path that ends while the latch is transparent has slack
+// 0, and the one to the gate has the slack of both. One that ends after the latch closes has a
+// negative slack.
+std::string WithGates(const ClockGate& gate) {
+  return fmt::format(
+      R"(set latches [dict create]
+set data_pins [all_registers -level_sensitive -data_pins]
+foreach pin $data_pins {{ dict set latches [get_full_name $pin] 1 }}
+if {{$data_pins != ""}} {{ group_path -name latches -to $data_pins }}
+# Returns a register behind a clock gate, for a cell of the gate; else the cell.
+proc clocked_by {{cell}} {{
+  while {{[lsearch -exact {{{0} {1}}} [get_property $cell ref_name]] >= 0}} {{
+    set next ""
+    foreach net [driven $cell] {{
+      set pins [$net pin_iterator]
+      while {{[$pins has_next]}} {{
+        set pin [$pins next]
+        if {{![$pin is_driver]}} {{ set next [$pin instance] }}
+      }}
+      $pins finish
+    }}
+    if {{$next == ""}} {{ break }}
+    set cell $next
+  }}
+  return $cell
+}}
+# Returns the name of the data pin of the latch at which a path begins; else "".
+proc latch_before {{path}} {{
+  foreach cell [get_cells -quiet -of_objects [pin_at 1 $path]] {{
+    set data "[get_full_name $cell]/{2}"
+    if {{[dict exists $::latches $data]}} {{ return $data }}
+  }}
+  return ""
+}}
+# Returns the path to the latch at which a path begins; else the path.
+proc from_register {{path}} {{
+  set data [latch_before $path]
+  if {{$data == ""}} {{ return $path }}
+  set before [lindex [paths -to [get_pins $data]] 0]
+  return [expr {{$before == "" ? $path : $before}}]
+}}
+proc borrows {{path}} {{
+  return [expr {{[slack $path] >= 0 && [dict exists $::latches [get_full_name [pin_at 2 $path]]]}}]
+}}
+proc least {{path before}} {{
+  return [expr {{$before == "" || [slack $path] < [slack $before] ? $path : $before}}]
+}}
+proc worst_path {{}} {{
+  set worst ""
+  set latch ""
+  set gate ""
+  foreach path [paths] {{
+    if {{[borrows $path]}} {{
+      set latch [least $path $latch]
+    }} elseif {{[latch_before $path] != ""}} {{
+      set gate [least $path $gate]
+    }} else {{
+      set worst [least $path $worst]
+    }}
+  }}
+  if {{$gate == ""}} {{ return $worst }}
+  set whole [from_register $gate]
+  set sum [slack $gate]
+  if {{$latch != "" && [slack $latch] > 0}} {{
+    set whole $latch
+    set sum [expr {{$sum + [slack $latch]}}]
+  }}
+  return [least [lreplace $whole 0 0 $sum] $worst]
+}}
+)",
+      gate.gate, gate.latch, gate.latch_data);
+}
+
 }  // namespace
 
 std::set<std::pair<std::string, std::string>> ModulesLeftOut(const NetlistStatistics& statistics,
@@ -104,28 +221,20 @@ set_input_delay 0 -clock clock [all_inputs]
 set_output_delay 0 -clock clock [all_outputs]
 set_driving_cell -lib_cell {5} [all_inputs]
 set_load {6} [all_outputs]
-set path [lindex [find_timing_paths -path_delay max] 0]
+{9}set path [worst_path]
 if {{$path == ""}} {{ puts "kiln_no_path"; exit }}
-puts "kiln_slack [get_property $path slack]"
-foreach end {{startpoint endpoint}} {{
-  set pin [get_property $path $end]
-  puts "kiln_$end [get_full_name $pin]"
+puts "kiln_slack [slack $path]"
+foreach {{key end}} {{startpoint 1 endpoint 2}} {{
+  set pin [pin_at $end $path]
+  puts "kiln_$key [get_full_name $pin]"
   foreach cell [get_cells -quiet -of_objects $pin] {{
-    set pins [$cell pin_iterator]
-    while {{[$pins has_next]}} {{
-      set pin [$pins next]
-      if {{[$pin is_driver] && [$pin net] != "NULL"}} {{ puts "kiln_net_$end [get_full_name [$pin net]]" }}
-    }}
-    $pins finish
+    foreach net [driven [clocked_by $cell]] {{ puts "kiln_net_$key [get_full_name $net]" }}
   }}
 }}
 set late [dict create]
-foreach path [find_timing_paths -path_delay max -group_count {7} -slack_max 0] {{
-  foreach point [get_property $path points] {{
-    # A pin is named after the instances around its cell, the cell and the port.
-    set names [split [get_full_name [get_property $point pin]] /]
-    if {{[llength $names] > 1}} {{ dict set late [join [lrange $names 0 end-2] /] 1 }}
-  }}
+foreach path [paths -group_count {7} -slack_max 0] {{
+  if {{[borrows $path]}} {{ continue }}
+  foreach around [lindex [from_register $path] 3] {{ dict set late $around 1 }}
 }}
 foreach around [dict keys $late] {{
   set module {2}
@@ -136,7 +245,8 @@ exit
 )",
       setup.liberty, setup.netlist, setup.top, setup.clock, setup.period_ns, setup.driver,
       setup.load, kLatePaths,
-      setup.memories.empty() ? "" : fmt::format("read_liberty {}\n", setup.memories));
+      setup.memories.empty() ? "" : fmt::format("read_liberty {}\n", setup.memories),
+      kProcedures + (setup.clock_gate == nullptr ? kWithoutGates : WithGates(*setup.clock_gate)));
   constexpr const char* kScript = "time.tcl";
   const std::filesystem::path log = setup.work / "time.log";
   KILN_RETURN_IF_ERROR(WriteFile(setup.work / kScript, script));

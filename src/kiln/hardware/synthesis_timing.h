@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "kiln/hardware/liberty.h"
 #include "kiln/hardware/netlist_statistics.h"
 #include "kiln/hardware/synthesis.h"
 #include "kiln/support/status.h"
@@ -45,11 +46,16 @@ struct TimingSetup {
   double period_ns = 0;
   std::string driver;  // the cell that drives all inputs
   double load = 0;     // load of each output, in the library's units
+  // The cells that gate clocks; null: none. An enable must be stable before the latch closes or, of
+  // an integrated cell, before the setup time that the library states.
+  const ClockGate* clock_gate = nullptr;
 };
 // The number of paths among which the modules that are too slow are sought.
 inline constexpr int kLatePaths = 10'000;
 // Returns the worst path, and the modules with a cell on one of the worst kLatePaths paths that are
-// too long. Errors: those of OpenSTA.
+// too long. A path through the latch of a clock gate begins at the register before the latch, and
+// the net at the end of a path to a gate is that of a register whose clock it gates. Errors: those
+// of OpenSTA.
 StatusOr<Timing> FindWorstPath(const TimingSetup& setup);
 
 }  // namespace kiln::hardware

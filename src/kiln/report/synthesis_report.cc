@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "kiln/hardware/synthesis_flow.h"
 #include "kiln/report/text.h"
 #include "kiln/support/json_text.h"
 
@@ -143,6 +144,10 @@ std::string ToText(const SynthesisResult& result, const SynthesisOptions& option
   out += fpga ? fmt::format("FPGA     {}\n\n", options.fpga)
               : fmt::format("library  {}\n\n", result.library);
   out += ResourceTable(result, fpga).ToString() + "\n";
+  if (options.clock_gating) {
+    out += fmt::format("clocks   {} of registers of {} or more bits with an enable\n",
+                       Counted(result.clock_gates, "gate"), hardware::kLeastGatedBits);
+  }
   if (options.device != nullptr) out += TextOf(*options.device, result.design.resources);
   if (result.timing) {
     const hardware::Timing& t = *result.timing;
@@ -177,6 +182,7 @@ std::string ToJson(const SynthesisResult& result, const SynthesisOptions& option
   } else {
     json["library"] = result.library;
     json["clock_mhz"] = options.clock_mhz;
+    if (options.clock_gating) json["clock_gates"] = result.clock_gates;
   }
   json["design"] = JsonOf(result.design, fpga);
   if (result.timing) {
