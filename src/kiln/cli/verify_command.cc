@@ -36,9 +36,12 @@ class VerifyCommand final : public Command {
     app.add_option("--emit", folder_,
                    "Write what `kiln compile --emit` writes to this folder, with the simulation")
         ->type_name("FOLDER");
-    app.add_flag("--netlist", rtl_.netlist,
-                 "Simulate the netlist of standard cells that `kiln synth` maps, in place of the "
-                 "SystemVerilog");
+    auto* netlist =
+        app.add_flag("--netlist", netlist_,
+                     "Simulate the netlist of standard cells that `kiln synth` maps, in place of "
+                     "the SystemVerilog");
+    app.add_flag("--clock-gating", clock_gating_, "The netlist of `kiln synth --clock-gating`")
+        ->needs(netlist);
     const auto memory =
         app.add_option_group("Memory",
                              "Other than ideal: bits are compared, and cycles if the cycle level "
@@ -93,6 +96,9 @@ class VerifyCommand final : public Command {
     if (!flow_.images_given()) options.images.random = limit_;
     // A new seed in every run explores other power-up states; the report prints it for repetition.
     if (seed_->count() == 0) rtl_.seed = std::random_device()();
+    if (netlist_) {
+      rtl_.netlist = clock_gating_ ? hardware::NetlistKind::kGated : hardware::NetlistKind::kPlain;
+    }
     KILN_RETURN_IF_ERROR(CheckIsFile("--wave", wave_));
     KILN_RETURN_IF_ERROR(CheckOutputs({json_, wave_}, FilesOf(options)));
     if (!wave_.empty() && std::filesystem::path(wave_).extension() != ".fst") {
@@ -125,7 +131,7 @@ class VerifyCommand final : public Command {
   // Adds the simulation to the emitted folder, so that `make sim` does not build it again. The
   // simulation of a netlist is not added, because make builds the folder's sources.
   Status AddSimulation(const FlowProgress& progress) const {
-    if (folder_.empty() || rtl_.netlist) return OkStatus();
+    if (folder_.empty() || netlist_) return OkStatus();
     for (const std::filesystem::path& folder : hardware::ProjectsIn(folder_)) {
       progress("emitted folder: building the simulation", 0, 1);
       KILN_RETURN_IF_ERROR(hardware::BuildSimulation(folder).status());
@@ -161,9 +167,10 @@ class VerifyCommand final : public Command {
     report->images = images;
     report->seed = rtl_.seed;
     report->notes = compiled.report.notes;
-    if (rtl_.netlist) {
-      report->notes.emplace_back(
-          "the rtl level is the netlist of standard cells that `kiln synth` maps");
+    if (netlist_) {
+      report->notes.push_back(
+          fmt::format("the rtl level is the netlist of standard cells that `kiln synth{}` maps",
+                      clock_gating_ ? " --clock-gating" : ""));
     }
     report->untimed_reason = compiled.accelerator->UntimedReason(rtl_);
     report->timed = report->untimed_reason.empty();
@@ -222,6 +229,7 @@ class VerifyCommand final : public Command {
   CLI::Option* seed_ = nullptr;
   std::string folder_, json_, wave_;
   int64_t limit_ = 1;
+  bool netlist_ = false, clock_gating_ = false;
   RtlOptions rtl_;
   FlowArguments flow_;
 };

@@ -22,7 +22,7 @@ namespace kiln::hardware {
 
 namespace fs = std::filesystem;
 
-StatusOr<SimulationSources> NetlistSources(const SimulationSources& sources,
+StatusOr<SimulationSources> NetlistSources(const SimulationSources& sources, bool clock_gating,
                                            const fs::path& liberty) {
   KILN_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::Create("kiln-netlist"));
   const fs::path design = folder.path() / "design", work = folder.path() / "synthesis";
@@ -37,6 +37,7 @@ StatusOr<SimulationSources> NetlistSources(const SimulationSources& sources,
   options.liberty = liberty;
   options.timing = false;
   options.models = true;
+  options.clock_gating = clock_gating;
   options.jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   KILN_RETURN_IF_ERROR(Synthesise(read, options, work).status());
   constexpr const char* kExpressions = "expressions.v";
@@ -74,7 +75,7 @@ StatusOr<SimulationSources> NetlistSources(const SimulationSources& sources,
   return result;
 }
 
-StatusOr<Preparation> GateLevel() {
+StatusOr<Preparation> GateLevel(NetlistKind kind) {
   const fs::path liberty = DefaultLiberty();
   std::error_code error;
   if (!fs::exists(liberty, error)) {
@@ -82,9 +83,10 @@ StatusOr<Preparation> GateLevel() {
                       "install qflow-tech-osu018");
   }
   KILN_ASSIGN_OR_RETURN(const std::string cells, ReadFile(liberty, budgets::kLibertyBytes));
+  const bool gated = kind == NetlistKind::kGated;
   return Preparation{
-      .name = fmt::format("netlist {:016x}", StableHash(cells)),
-      .run = [](const SimulationSources& sources) { return NetlistSources(sources); }};
+      .name = fmt::format("netlist {:016x}{}", StableHash(cells), gated ? " gated" : ""),
+      .run = [gated](const SimulationSources& sources) { return NetlistSources(sources, gated); }};
 }
 
 }  // namespace kiln::hardware

@@ -115,7 +115,8 @@ using ProjectFiles = std::vector<std::pair<std::string, std::string>>;
 // Returns whether a project's Makefile or the compilers read the file. A netlist also depends on
 // the contents of memories, which the simulation of the sources reads when it runs.
 bool IsSource(const std::string& file, const SimulationKind& kind) {
-  if (kind.netlist && file.starts_with(fmt::format("{}/", kContentsFolder))) return true;
+  if (kind.netlist != NetlistKind::kNone && file.starts_with(fmt::format("{}/", kContentsFolder)))
+    return true;
   if (file.starts_with("driver/")) return false;  // compiled by a Makefile of its own
   static const std::set<fs::path> kExtensions = {".sv", ".h", ".cc", ".vlt", ".f", ".mk"};
   return file == "Makefile" || kExtensions.contains(fs::path(file).extension());
@@ -134,8 +135,8 @@ SimulationSources SourcesOfSimulation(const ProjectFiles& files, const Simulatio
 
 // Returns the synthesis of a simulation of a netlist, and nothing for other simulations.
 StatusOr<std::optional<Preparation>> PreparationOf(const SimulationKind& kind) {
-  if (!kind.netlist) return std::nullopt;
-  KILN_ASSIGN_OR_RETURN(Preparation gates, GateLevel());
+  if (kind.netlist == NetlistKind::kNone) return std::nullopt;
+  KILN_ASSIGN_OR_RETURN(Preparation gates, GateLevel(kind.netlist));
   return gates;
 }
 
@@ -537,7 +538,7 @@ StatusOr<fs::path> BuildSimulation(const fs::path& folder, const SimulationKind&
   KILN_ASSIGN_OR_RETURN(
       fs::path program,
       cache.ProgramOf(SourcesOfSimulation(files, kind), kind.trace, build / "build.log", prepare));
-  if (kind.netlist) return program;
+  if (kind.netlist != NetlistKind::kNone) return program;
   KILN_ASSIGN_OR_RETURN(const FolderLock lock, FolderLock::Take(build));
   KILN_RETURN_IF_ERROR(CopyProgram(program, top, build, kind.trace));
   return program;

@@ -12,6 +12,7 @@
 
 #include "kiln/hardware/axi_signals.h"
 #include "kiln/hardware/design_guide.h"
+#include "kiln/hardware/netlist_kind.h"
 #include "kiln/hardware/register_map.h"
 #include "kiln/hardware/simulation_cache.h"
 #include "kiln/hardware/top_module.h"
@@ -94,9 +95,8 @@ Status WriteFolderOfProjects(const std::vector<std::pair<std::string, RtlProject
 // The kind of a simulation.
 struct SimulationKind {
   bool trace = false;  // whether it can record waveforms
-  // Whether the design is simulated as a netlist of standard cells (gate_level.h) rather than from
-  // its sources.
-  bool netlist = false;
+  // The netlist of standard cells that is simulated in place of the sources (gate_level.h).
+  NetlistKind netlist = NetlistKind::kNone;
 };
 // Returns the program of a project's simulation from the cache, building it if necessary. Errors:
 // those of SimulationCache::ProgramOf and, with `netlist`, of GateLevel.

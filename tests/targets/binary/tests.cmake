@@ -13,8 +13,10 @@ kiln_tests(binary_compile OPTIMISED FOLDER targets/binary/compile LINK kiln_bina
 
 # A whole machine as a netlist of cells. The other families' take longer: bench/verify_netlists.
 if(KILN_BUILD_RTL_TESTS AND NOT KILN_SANITISE)
-  add_test(NAME gates.binary_machine
-    COMMAND ${PROJECT_SOURCE_DIR}/bench/verify_netlists --quick --kiln $<TARGET_FILE:kiln>
+  set(check ${PROJECT_SOURCE_DIR}/bench/verify_netlists --quick --kiln $<TARGET_FILE:kiln>
       ${PROJECT_SOURCE_DIR}/tests/targets/binary/netlist.yaml)
-  set_tests_properties(gates.binary_machine PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
+  add_test(NAME gates.binary_machine COMMAND ${check})
+  add_test(NAME gates.binary_machine_gated COMMAND ${check} --clock-gating)
+  set_tests_properties(gates.binary_machine gates.binary_machine_gated
+    PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
 endif()

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kiln/hardware/netlist_kind.h"
 #include "kiln/ir/graph.h"
 #include "kiln/ir/tensor.h"
 #include "kiln/quantise/recipe.h"
@@ -57,9 +58,9 @@ struct CompileOptions {
 struct RtlOptions {
   // Where the design is written and its simulation is built. Empty: a temporary folder.
   std::filesystem::path folder;
-  // Whether the hardware is simulated as the netlist of standard cells that `kiln synth` maps
-  // (hardware/gate_level.h) rather than from its SystemVerilog.
-  bool netlist = false;
+  // The netlist of standard cells that is simulated in place of the SystemVerilog
+  // (hardware/gate_level.h).
+  hardware::NetlistKind netlist = hardware::NetlistKind::kNone;
   // The memory behind the ports. By default it is ideal: always ready, with the design point's
   // latency. Other memories change cycles, never bits. The cycle level simulates other latencies
   // and a DRAM (Accelerator::SimulatesMemory), but no stalls.
