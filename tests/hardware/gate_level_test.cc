@@ -11,6 +11,7 @@
 #include "kiln/hardware/liberty.h"
 #include "kiln/hardware/netlist_models.h"
 #include "kiln/hardware/rtl_project.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
 
@@ -188,18 +189,66 @@ TEST_F(GateLevelSimulation, DoesWhatTheSourceDoesUnlessOneCellIsAnother) {
   EXPECT_EQ(Prints(faulty), "differs\n");
 }
 
-TEST_F(GateLevelSimulation, GatedClocksWriteTheSameRegisters) {
-  sources_.erase("products.sv");
-  sources_["registers.sv"] = kRegisters;
-  sources_["filelist.f"] = "registers.sv\n";
-  sources_["main.cc"] = kRegistersMain;
-  sources_["design.mk"] = "TOP := registers\nMAIN := main.cc\n";
+class GatedClocks : public GateLevelSimulation {
+ protected:
+  void SetUp() override {
+    GateLevelSimulation::SetUp();
+    sources_.erase("products.sv");
+    sources_["registers.sv"] = kRegisters;
+    sources_["filelist.f"] = "registers.sv\n";
+    sources_["main.cc"] = kRegistersMain;
+    sources_["design.mk"] = "TOP := registers\nMAIN := main.cc\n";
+  }
+};
+
+// The cells of other libraries: a gate in one cell, with and without a test input, and a latch that
+// is transparent while its enable is low. Their names are keywords of Verilog.
+TEST_F(GatedClocks, CellsOfOtherLibraries) {
+  const std::string library = *ReadFile(DefaultLiberty(), budgets::kLibertyBytes);
+  const size_t latch = library.find("cell (LATCH)"), next = library.find("cell (MUX2X1)");
+  ASSERT_LT(latch, next);
+  const std::string ports = R"(
+    latch (IQ, IQN) { data_in : "D"; enable : "!G"; }
+    pin(D) { direction : input; clock_gate_enable_pin : true; }
+    pin(G) { direction : input; clock_gate_clock_pin : true; clock : true; }
+)";
+  const std::string integrated =
+      "cell (reg) { area : 50; clock_gating_integrated_cell : \"latch_posedge\";" + ports +
+      "    pin(Q) { direction : output; clock_gate_out_pin : true; function : \"(G IQ)\"; } }\n";
+  std::string tested = integrated;
+  tested.replace(tested.find("latch_posedge"), 13, "latch_posedge_postcontrol");
+  tested.replace(tested.find("(G IQ)"), 6, "(G (IQ+T))");
+  tested.insert(tested.rfind('}'), "pin(T) { direction : input; clock_gate_test_pin : true; } ");
+  const std::string low = "cell (wire) { area : 50;" + ports +
+                          "    pin(Q) { direction : output; function : \"IQ\"; } }\n";
+  for (const std::string& cell : {integrated, tested, low}) {
+    const fs::path liberty = folder_.path() / "cells.lib";
+    ASSERT_TRUE(WriteFile(liberty, library.substr(0, latch) + cell + library.substr(next)).ok());
+    const auto netlist = NetlistSources(sources_, /*clock_gating=*/true, liberty);
+    ASSERT_TRUE(netlist.ok()) << netlist.status() << cell;
+    EXPECT_THAT(netlist->at("expressions.v"), HasSubstr("  always @*\n    if (")) << cell;
+    EXPECT_EQ(Prints(*netlist), "agrees\n") << cell;
+  }
+}
+
+TEST_F(GatedClocks, AreAStepOfTheSimulation) {
+  const StatusOr<Preparation> plain = GateLevel(NetlistKind::kPlain),
+                              gated = GateLevel(NetlistKind::kGated);
+  ASSERT_TRUE(plain.ok() && gated.ok());
+  EXPECT_NE(plain->name, gated->name);
+  const auto sources = gated->run(sources_);
+  ASSERT_TRUE(sources.ok()) << sources.status();
+  EXPECT_THAT(sources->at("expressions.v"), HasSubstr("  always @*\n    if ("));
+  EXPECT_THAT(plain->run(sources_)->at("expressions.v"), Not(HasSubstr("always @*")));
+}
+
+TEST_F(GatedClocks, WriteTheSameRegisters) {
   EXPECT_EQ(Prints(sources_), "agrees\n");
   const StatusOr<SimulationSources> netlist = NetlistSources(sources_, /*clock_gating=*/true);
   ASSERT_TRUE(netlist.ok()) << netlist.status();
   EXPECT_EQ(Prints(*netlist), "agrees\n");
 
-  // One gate for each word, and one each for the sum and the word that is set.
+  // One gate for each word, and one each for the sum and the word that is kept.
   SimulationSources faulty = *netlist;
   std::string& text = faulty["expressions.v"];
   const auto count = [&text](std::string_view part) {

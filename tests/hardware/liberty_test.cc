@@ -87,7 +87,7 @@ std::string WithCells(const std::string& cells) {
 constexpr const char* kAnd = R"liberty(
   cell (AND2) { area : 30;
     pin(A) { direction : input; } pin(B) { direction : input; }
-    pin(Y) { direction : output; function : "(A B)"; } }
+    pin(Y) { direction : output; function : "(A	B)"; } }
   cell (WIDE_AND) { area : 31;
     pin(A) { direction : input; } pin(B) { direction : input; }
     pin(Y) { direction : output; function : "A & B"; } }
@@ -98,7 +98,8 @@ constexpr const char* kAnd = R"liberty(
 constexpr const char* kLatches = R"liberty(
   cell (LATCH_LOW) { area : 50; latch ("IQ", "IQN") { data_in : "D"; enable : "(!G)"; }
     pin(D) { direction : input; } pin(G) { direction : input; clock : true; }
-    pin(Q) { direction : output; function : "IQ"; } pin(N) { direction : output; function : "IQN"; } }
+    pin(Q) { direction : output; function : "IQ"; }
+    pin(N) { direction : output; function : "IQN"; } }
   cell (LATCH_CLEARED) { area : 40; latch (IQ, IQN) { data_in : "D"; enable : "G"; clear : "R"; }
     pin(D) { direction : input; } pin(G) { direction : input; } pin(R) { direction : input; }
     pin(Q) { direction : output; function : "IQ"; } }
@@ -142,6 +143,34 @@ TEST(Liberty, ClockGatesAreALatchAndAnAndOrOneCell) {
   EXPECT_EQ(integrated->gate_test, "T");
   EXPECT_EQ(integrated->gate_output, "Y");
   EXPECT_EQ(integrated->latch, "");
+}
+
+// A cell that could be a clock gate but for what `text` says.
+TEST(Liberty, CellsThatGateNoClock) {
+  const auto gate_of = [](const std::string& cell) {
+    const auto library = ParseLiberty(WithCells(kAnd + cell), "gates.lib");
+    EXPECT_TRUE(library.ok()) << library.status();
+    return library->clock_gate;
+  };
+  const auto cell = [](const std::string& name, const std::string& kind, const std::string& text) {
+    return "  cell (" + name + ") { area : 90; clock_gating_integrated_cell : \"" + kind + "\";\n" +
+           "    pin(C) { direction : input; clock_gate_clock_pin : true; }\n"
+           "    pin(E) { direction : input; clock_gate_enable_pin : true; }\n"
+           "    pin(Y) { direction : output; clock_gate_out_pin : true; }\n" +
+           text + " }\n";
+  };
+  for (const char* kind : {"latch_posedge", "latch_posedge_precontrol", "latch_posedge_postcontrol",
+                           "latch_posedge_postcontrol_obs"}) {
+    EXPECT_TRUE(gate_of(cell("GATE", kind, "")).has_value()) << kind;
+  }
+  for (const char* kind : {"none_posedge", "latch_negedge", "latch_posedgeactivelow"})
+    EXPECT_FALSE(gate_of(cell("GATE", kind, "")).has_value()) << kind;
+  for (const char* text : {"pin(R) { direction : input; }", "dont_use : true;",
+                           "is_isolation_cell : true;", "pin(\"O-1\") { direction : output; }"}) {
+    EXPECT_FALSE(gate_of(cell("GATE", "latch_posedge", text)).has_value()) << text;
+  }
+  EXPECT_FALSE(gate_of(cell("GATE-X1", "latch_posedge", "")).has_value());
+  EXPECT_TRUE(gate_of(cell("GATE", "latch_posedge", "dont_use : false;")).has_value());
 }
 
 // The file of the layout says what the Liberty file does not.

@@ -69,10 +69,14 @@ TEST(SynthesisReport, ClockGatesAreCountedWhereTheyAreAskedFor) {
   EXPECT_FALSE(nlohmann::json::parse(ToJson(result, options)).contains("clock_gates"));
   result.clock_gates = 1900;
   options.clock_gating = true;
-  EXPECT_THAT(ToText(result, options),
-              testing::HasSubstr(
-                  "\nclocks   1,900 gates of registers of 3 or more bits with an enable\ntiming"));
+  EXPECT_THAT(
+      ToText(result, options),
+      testing::HasSubstr(
+          "\nclocks   1,900 clock gates, for registers of 3 or more bits with an enable\n"));
   EXPECT_EQ(nlohmann::json::parse(ToJson(result, options))["clock_gates"], 1900);
+  result.timing->to_clock_gate = true;
+  EXPECT_THAT(ToText(result, options), testing::HasSubstr("to   the clock gate of q[3]\n"));
+  EXPECT_EQ(nlohmann::json::parse(ToJson(result, options))["timing"]["to_clock_gate"], true);
 }
 
 TEST(SynthesisReport, FpgasHaveColumnsOfTheirOwn) {

@@ -7,9 +7,11 @@
 #include <cmath>
 #include <cstdlib>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "fmt/format.h"
+#include "kiln/hardware/tool_names.h"
 #include "kiln/support/budgets.h"
 
 namespace kiln::hardware {
@@ -97,9 +99,10 @@ std::optional<double> NumberOf(std::string_view text) {
   return value;
 }
 
-// Returns a function without blanks and parentheses.
+// Returns a function without white space and parentheses.
 std::string Bare(std::string function) {
-  std::erase_if(function, [](char c) { return c == '(' || c == ')' || c == ' '; });
+  constexpr std::string_view kLeftOut = "() \t\r\n\\";
+  std::erase_if(function, [&](char c) { return kLeftOut.find(c) != std::string_view::npos; });
   return function;
 }
 
@@ -209,7 +212,8 @@ class LibertyParser {
       cell_ = LibertyCell();
       pins_.clear();
       latch_ = Latch();
-      is_clock_gate_ = false;
+      gating_ = "";
+      is_usable_ = true;
     }
     if (place.kind != "cell") return;
     if (name == "ff" || name == "ff_bank") cell_.is_flip_flop = true;
@@ -223,8 +227,9 @@ class LibertyParser {
   // Stores the attributes of cells and pins that synthesis needs; ignores others.
   Status Attribute(const Place& place, std::string_view name, std::string_view value) {
     if (place.kind == "cell" && name == "area") return ReadNumber(name, value, &cell_.area);
-    if (place.kind == "cell" && name == "clock_gating_integrated_cell")
-      is_clock_gate_ = value.starts_with("latch_posedge");
+    if (place.kind == "cell" && name == "clock_gating_integrated_cell") gating_ = value;
+    if (place.kind == "cell" && (name == "dont_use" || name == "is_isolation_cell"))
+      is_usable_ = is_usable_ && value != "true";
     if (place.kind == "latch" && name == "data_in") latch_.data = value;
     if (place.kind == "latch" && name == "enable") latch_.enable = value;
     if (place.kind != "pin" || pins_.empty()) return OkStatus();
@@ -268,18 +273,13 @@ class LibertyParser {
     const auto replaces = [&](const std::string& before) {
       return before.empty() || cell_.area <= library_.cells.at(before).area;
     };
-    if (is_clock_gate_) {
-      ClockGate gate;
-      gate.gate = name;
-      for (const Pin& pin : pins_) {
-        if (pin.gating == "clock") gate.gate_clock = pin.name;
-        if (pin.gating == "enable") gate.gate_enable = pin.name;
-        if (pin.gating == "test") gate.gate_test = pin.name;
-        if (pin.gating == "out") gate.gate_output = pin.name;
-      }
-      const bool is_whole =
-          !gate.gate_clock.empty() && !gate.gate_enable.empty() && !gate.gate_output.empty();
-      if (is_whole && replaces(integrated_.gate)) integrated_ = gate;
+    // Names become part of scripts.
+    const bool is_named = IsIdentifier(name) && std::ranges::all_of(pins_, [](const Pin& pin) {
+                            return IsIdentifier(pin.name);
+                          });
+    if (!is_named || !is_usable_) return;
+    if (!gating_.empty()) {
+      ConsiderIntegrated(name, inputs, replaces(integrated_.gate));
     } else if (cell_.is_latch && inputs.size() == 2) {
       ConsiderLatch(name, inputs, outputs, replaces(separate_.latch));
     } else if (inputs.size() == 2 && outputs.size() == 1 && !cell_.is_flip_flop &&
@@ -290,6 +290,28 @@ class LibertyParser {
       separate_.gate_enable = inputs[1]->name;
       separate_.gate_output = outputs[0]->name;
     }
+  }
+  // Keeps an integrated clock gate. A test input before or after the latch opens the gate; an
+  // output to observe the enable is left open.
+  void ConsiderIntegrated(const std::string& name, const std::vector<const Pin*>& inputs,
+                          bool replaces) {
+    static const std::set<std::string_view> kKinds = {
+        "latch_posedge", "latch_posedge_precontrol", "latch_posedge_postcontrol",
+        "latch_posedge_precontrol_obs", "latch_posedge_postcontrol_obs"};
+    if (!replaces || !kKinds.contains(gating_)) return;
+    ClockGate gate;
+    gate.gate = name;
+    for (const Pin* pin : inputs) {
+      if (pin->gating == "clock") gate.gate_clock = pin->name;
+      if (pin->gating == "enable") gate.gate_enable = pin->name;
+      if (pin->gating == "test") gate.gate_test = pin->name;
+      if (pin->gating.empty()) return;
+    }
+    for (const Pin& pin : pins_) {
+      if (pin.gating == "out") gate.gate_output = pin.name;
+    }
+    if (!gate.gate_clock.empty() && !gate.gate_enable.empty() && !gate.gate_output.empty())
+      integrated_ = gate;
   }
   // Keeps a latch without set and reset whose output is its state.
   void ConsiderLatch(const std::string& name, const std::vector<const Pin*>& inputs,
@@ -328,7 +350,8 @@ class LibertyParser {
   LibertyCell cell_;
   std::vector<Pin> pins_;
   Latch latch_;
-  bool is_clock_gate_ = false;       // whether the cell is an integrated clock gate
+  std::string gating_;               // the kind of clock gate that the cell is; else ""
+  bool is_usable_ = true;            // whether no attribute of the cell rules its use out
   ClockGate integrated_, separate_;  // the best cells so far
   int depth_ = 0;
 };

@@ -44,6 +44,7 @@ struct LibertyLibrary {
   // the loads of outputs. Returns "" if there is none.
   std::string MiddleInverter() const;
   // The cells with the least area that gate a clock, an integrated one before a latch with an AND.
+  // They have names of letters, digits and _, no further inputs, and no attribute `dont_use`.
   // Absent if the library has neither.
   std::optional<ClockGate> clock_gate = {};
 };
@@ -54,6 +55,7 @@ StatusOr<LibertyLibrary> ParseLiberty(std::string_view text, const std::string& 
 
 // The area of the cell LATCH of OSU's library in um2: 5.6 by 10 um in its LEF file. The Liberty
 // file says 0.
+inline constexpr std::string_view kOsuLibrary = "osu018_stdcells";
 inline constexpr double kOsuLatchArea = 56;
 
 // Returns the path of the library in Debian's package qflow-tech-osu018 (OSU, 0.18 um).

@@ -22,7 +22,8 @@ std::string VerilogConstant(const std::string& constant) {
 }  // namespace
 
 std::string CellModelCommands(const std::string& liberty, const std::string& models) {
-  return fmt::format("read_liberty {}\nwrite_verilog -noattr {}\n", liberty, models);
+  return fmt::format("read_liberty -ignore_miss_func {}\nwrite_verilog -noattr {}\n", liberty,
+                     models);
 }
 
 std::string ExpressionCommands(const std::string& liberty, const std::string& top,

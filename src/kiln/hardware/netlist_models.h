@@ -16,7 +16,8 @@ namespace kiln::hardware {
 inline constexpr char kNetlist[] = "netlist.v", kCellLibrary[] = "cells.lib",
                       kCellModels[] = "cells.v", kMemoryModels[] = "memories.v";
 
-// Returns Yosys commands that write a Verilog module for each cell of a Liberty file.
+// Returns Yosys commands that write a Verilog module for each cell of a Liberty file whose outputs
+// have functions. (Cells that keep state by a `statetable` have none.)
 std::string CellModelCommands(const std::string& liberty, const std::string& models);
 
 // Returns Yosys commands that read the netlist (kNetlist) of `top` and its memories (kMemoryModels)

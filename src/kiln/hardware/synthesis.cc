@@ -99,6 +99,9 @@ class Run {
   bool for_cells() const { return options_.fpga.empty(); }
   std::string Path(const char* name) const { return (work_ / name).string(); }
   double period_ns() const { return 1e3 / options_.clock_mhz; }
+  const ClockGate* clock_gate() const {
+    return options_.clock_gating ? &*library_.clock_gate : nullptr;
+  }
 
   // Reads the library, copies it into the work folder, and determines the driver and the load of
   // the design's ports.
@@ -111,7 +114,8 @@ class Run {
     KILN_ASSIGN_OR_RETURN(const std::string text,
                           ReadFile(options_.liberty, budgets::kLibertyBytes));
     KILN_ASSIGN_OR_RETURN(library_, ParseLiberty(text, options_.liberty.string()));
-    if (options_.liberty == DefaultLiberty()) library_.cells["LATCH"].area = kOsuLatchArea;
+    if (library_.name == kOsuLibrary && library_.cells["LATCH"].area == 0)
+      library_.cells["LATCH"].area = kOsuLatchArea;
     KILN_RETURN_IF_ERROR(WriteFile(work_ / kCellLibrary, text));
     tools_ += fmt::format("# cells {:016x}\n", StableHash(text));
     inverter_ = library_.MiddleInverter();
@@ -137,20 +141,11 @@ class Run {
     if (!library_.clock_gate.has_value()) {
       return ErrorAt(options_.liberty.string(), "",
                      "has no cells to gate a clock with: neither a clock_gating_integrated_cell "
-                     "latch_posedge nor a latch and an AND of two inputs",
+                     "latch_posedge nor a latch and an AND of two inputs, with names of letters, "
+                     "digits and _",
                      "leave --clock-gating out, or give another library with --liberty");
     }
-    const ClockGate& gate = *library_.clock_gate;
-    for (const std::string& name :
-         {gate.gate, gate.gate_clock, gate.gate_enable, gate.gate_output, gate.gate_test,
-          gate.latch, gate.latch_data, gate.latch_enable, gate.latch_output}) {
-      // Names become part of scripts and of Verilog.
-      if (name.empty() || IsIdentifier(name)) continue;
-      return ErrorAt(options_.liberty.string(), "",
-                     fmt::format("a cell to gate clocks with has the name '{}'", name),
-                     "give a library whose cells have names of letters, digits and _");
-    }
-    const ClockGateFiles files = FilesOf(gate);
+    const ClockGateFiles files = FilesOf(*library_.clock_gate);
     mapping_tools_ = fmt::format("# clock gate {:016x}\n", StableHash(files.cells + files.map));
     KILN_RETURN_IF_ERROR(WriteFile(work_ / kClockGateCells, files.cells));
     return WriteFile(work_ / kClockGateMap, files.map);
@@ -305,8 +300,8 @@ class Run {
         return FpgaCommands({options_.fpga, kFpgaCells}, part.large, part.name == sources_.top);
       }
       const char* constraints = for_speed ? kSpeedConstraints : kConstraints;
-      return CellCommands(
-          {kCellLibrary, constraints, period_ns(), for_speed, options_.clock_gating}, part.large);
+      return CellCommands({kCellLibrary, constraints, period_ns(), for_speed, clock_gate()},
+                          part.large);
     };
     if (!for_cells()) mapping_.shared_commands = FpgaCommands({options_.fpga, kFpgaCells});
     mapping_.started = [this](const MappingPart& part, int64_t done, int64_t total) {
@@ -398,11 +393,9 @@ class Run {
     resources.area = cell->second.area;
     resources.cells = 1;
     resources.flip_flops = cell->second.is_flip_flop ? 1 : 0;
-    if (options_.clock_gating && type == library_.clock_gate->gate &&
-        library_.clock_gate->latch.empty()) {
-      resources.clock_gates = 1;
-    }
-    if (options_.clock_gating && type == library_.clock_gate->latch) resources.clock_gates = 1;
+    // A design has no latches of its own.
+    if (const ClockGate* gate = clock_gate(); gate != nullptr)
+      resources.clock_gates = type == (gate->latch.empty() ? gate->gate : gate->latch) ? 1 : 0;
     return resources;
   }
 
@@ -453,7 +446,7 @@ class Run {
     setup.period_ns = period_ns();
     setup.driver = inverter_;
     setup.load = OutputLoad();
-    if (options_.clock_gating) setup.clock_gate = &*library_.clock_gate;
+    setup.clock_gate = clock_gate();
     KILN_ASSIGN_OR_RETURN(Timing timing, FindWorstPath(setup));
     timing.instances_left_out = instances;
     timing.memory_access_ns = memory_access_ns_;

@@ -94,6 +94,7 @@ struct Timing {
   double fastest_mhz = 0;  // the clock frequency with slack 0; 0 if nothing depends on the clock
   std::string from, to;    // the ends of the path as OpenSTA names them: cells and ports
   std::string from_net, to_net;  // the nets that the registers at its ends drive; else empty
+  bool to_clock_gate = false;    // whether the path ends at the clock gate of `to_net`
   // Number of instances that were not timed, of modules with many instances (synthesis_timing.h).
   int64_t instances_left_out = 0;
   // The modules with a cell on a path that is too long (synthesis_timing.h).

@@ -48,16 +48,19 @@ std::string GateCommands(std::string_view top, bool flatten) {
 }
 
 // Returns the same commands for a flat part with gated clocks. Registers are still whole words with
-// an enable each where synth's step `fine` begins; its first three commands make registers of
-// memories and find the last enables.
-std::string GatedCommands() {
+// an enable each where synth's step `fine` begins, once memories have become registers and the last
+// enables have been found. Inverters of the clock are merged first, then latches with the same
+// enable, then gates.
+std::string GatedCommands(const ClockGate& gate) {
   std::string commands = GateCommands(kPartModule, /*flatten=*/true);
   commands.pop_back();
   return fmt::format(
       "{} -run begin:fine\nopt -fast -full\nmemory_map\nopt -full\n"
-      "read_verilog -lib {}\ntechmap -map {}\nopt_merge\nopt_clean\n"
+      "read_verilog -lib {}\ntechmap -map {}\nopt_merge\n{}opt_merge -share_all t:{}\nopt_clean\n"
       "synth -noshare -top {} -run fine:\n",
-      commands, kClockGateCells, kClockGateMap, kPartModule);
+      commands, kClockGateCells, kClockGateMap,
+      gate.latch.empty() ? "" : fmt::format("opt_merge -share_all t:{}\n", gate.latch), gate.gate,
+      kPartModule);
 }
 
 // Returns the commands of synth_xilinx without `share` and with the ABC commands above. `top` is
@@ -101,10 +104,11 @@ std::string ElaborateCommands(const Elaboration& elaboration) {
 }
 
 std::string CellCommands(const CellMapping& mapping, bool large) {
-  const std::string gates = fmt::format(
-      "hierarchy -check -top {}\n{}dfflibmap -liberty {}\n", kPartModule,
-      mapping.clock_gating ? GatedCommands() : GateCommands(kPartModule, /*flatten=*/true),
-      mapping.liberty);
+  const std::string gates =
+      fmt::format("hierarchy -check -top {}\n{}dfflibmap -liberty {}\n", kPartModule,
+                  mapping.clock_gate != nullptr ? GatedCommands(*mapping.clock_gate)
+                                                : GateCommands(kPartModule, /*flatten=*/true),
+                  mapping.liberty);
   if (mapping.for_speed) return gates + AbcForSpeed(mapping, large);
   const std::string abc =
       fmt::format("abc -liberty {} -constr {} -D {}", mapping.liberty, mapping.constraints,
@@ -113,13 +117,15 @@ std::string CellCommands(const CellMapping& mapping, bool large) {
 }
 
 ClockGateFiles FilesOf(const ClockGate& gate) {
+  // Names are escaped, because a name of Liberty may be a keyword of Verilog.
   const auto box = [](const std::string& cell, std::initializer_list<std::string> inputs,
                       const std::string& output) {
     std::string ports;
     for (const std::string& input : inputs) {
-      if (!input.empty()) ports += fmt::format("input {}, ", input);
+      if (!input.empty()) ports += fmt::format("input \\{} , ", input);
     }
-    return fmt::format("(* blackbox *) module {} ({}output {}); endmodule\n", cell, ports, output);
+    return fmt::format("(* blackbox *) module \\{} ({}output \\{} ); endmodule\n", cell, ports,
+                       output);
   };
   ClockGateFiles files;
   files.cells =
@@ -127,15 +133,15 @@ ClockGateFiles FilesOf(const ClockGate& gate) {
   std::string cells;
   if (!gate.latch.empty()) {
     files.cells += box(gate.latch, {gate.latch_data, gate.latch_enable}, gate.latch_output);
-    cells = fmt::format("  {} latch (.{}({}CLK), .{}(open), .{}(held));\n", gate.latch,
+    cells = fmt::format("  \\{} latch (.\\{} ({}CLK), .\\{} (open), .\\{} (held));\n", gate.latch,
                         gate.latch_enable, gate.latch_is_transparent_low ? "" : "~",
                         gate.latch_data, gate.latch_output);
   } else {
     cells = "  assign held = open;\n";
   }
-  cells += fmt::format("  {} gate (.{}(CLK), .{}(held), {}.{}(gated));\n", gate.gate,
+  cells += fmt::format("  \\{} gate (.\\{} (CLK), .\\{} (held), {}.\\{} (gated));\n", gate.gate,
                        gate.gate_clock, gate.gate_enable,
-                       gate.gate_test.empty() ? "" : fmt::format(".{}(1'b0), ", gate.gate_test),
+                       gate.gate_test.empty() ? "" : fmt::format(".\\{} (1'b0), ", gate.gate_test),
                        gate.gate_output);
   files.map = fmt::format(
       R"((* techmap_celltype = "$dffe $sdffe $sdffce" *)

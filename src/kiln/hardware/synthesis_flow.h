@@ -35,7 +35,7 @@ struct CellMapping {
   double period_ns = 0;              // clock period
   // Whether the clock comes before the area: the part has a path that is too long for the clock.
   bool for_speed = false;
-  bool clock_gating = false;  // whether the files of ClockGateFiles are used
+  const ClockGate* clock_gate = nullptr;  // with the files of ClockGateFiles; null: no clock gates
 };
 
 // Registers of fewer bits keep a multiplexer for each bit: a clock gate is as large as two of them.
@@ -45,8 +45,9 @@ inline constexpr const char *kClockGateCells = "clock_gate_cells.v",
                             *kClockGateMap = "clock_gate_map.v";
 struct ClockGateFiles {
   std::string cells;  // the cells as black boxes
-  // A map from registers with an enable to registers with a gated clock. A synchronous reset opens
-  // the gate, too, if it does not depend on the enable.
+  // A map from registers of the rising edge with an enable to registers with a gated clock. A
+  // synchronous reset opens the gate, too, if it does not depend on the enable. Registers with an
+  // asynchronous reset are not changed.
   std::string map;
 };
 ClockGateFiles FilesOf(const ClockGate& gate);

@@ -55,6 +55,7 @@ StatusOr<Timing> ParseTiming(const std::string& log, double period_ns) {
     if (key == "kiln_endpoint") timing.to = value;
     if (key == "kiln_net_startpoint") timing.from_net = value;
     if (key == "kiln_net_endpoint") timing.to_net = value;
+    if (key == "kiln_gate_endpoint") timing.to_clock_gate = true;
     if (key == "kiln_late") timing.late.insert(value);
   }
   if (!found) return absl::InternalError("sta: it printed no slack");

@@ -89,9 +89,9 @@ proc worst_path {} { return [lindex [paths] 0] }
 //
 // Paths to the latches are a group of their own, as paths from there to the gates are. A path that
 // ends before its latch opens has a positive slack, and the one to the gate begins at the opening:
-// the slack of both together is their sum. A path that ends while the latch is transparent has slack
-// 0, and the one to the gate has the slack of both. One that ends after the latch closes has a
-// negative slack.
+// the slack of both together is their sum, or twice that of the second if it is less, because the
+// second has half the period. A path that ends while the latch is transparent has slack 0, and the
+// one to the gate has the slack of both. One that ends after the latch closes has a negative slack.
 std::string WithGates(const ClockGate& gate) {
   return fmt::format(
       R"(set latches [dict create]
@@ -154,7 +154,7 @@ proc worst_path {{}} {{
   set sum [slack $gate]
   if {{$latch != "" && [slack $latch] > 0}} {{
     set whole $latch
-    set sum [expr {{$sum + [slack $latch]}}]
+    set sum [expr {{min($sum + [slack $latch], 2 * $sum)}}]
   }}
   return [least [lreplace $whole 0 0 $sum] $worst]
 }}
@@ -228,6 +228,7 @@ foreach {{key end}} {{startpoint 1 endpoint 2}} {{
   set pin [pin_at $end $path]
   puts "kiln_$key [get_full_name $pin]"
   foreach cell [get_cells -quiet -of_objects $pin] {{
+    if {{[clocked_by $cell] != $cell}} {{ puts "kiln_gate_$key" }}
     foreach net [driven [clocked_by $cell]] {{ puts "kiln_net_$key [get_full_name $net]" }}
   }}
 }}

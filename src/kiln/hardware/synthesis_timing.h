@@ -46,8 +46,8 @@ struct TimingSetup {
   double period_ns = 0;
   std::string driver;  // the cell that drives all inputs
   double load = 0;     // load of each output, in the library's units
-  // The cells that gate clocks; null: none. An enable must be stable before the latch closes or, of
-  // an integrated cell, before the setup time that the library states.
+  // The cells that gate clocks; null: none. An enable must be stable before the latch closes and,
+  // behind the latch, before the clock rises. For an integrated cell the library says when.
   const ClockGate* clock_gate = nullptr;
 };
 // The number of paths among which the modules that are too slow are sought.

@@ -145,8 +145,8 @@ std::string ToText(const SynthesisResult& result, const SynthesisOptions& option
               : fmt::format("library  {}\n\n", result.library);
   out += ResourceTable(result, fpga).ToString() + "\n";
   if (options.clock_gating) {
-    out += fmt::format("clocks   {} of registers of {} or more bits with an enable\n",
-                       Counted(result.clock_gates, "gate"), hardware::kLeastGatedBits);
+    out += fmt::format("clocks   {}, for registers of {} or more bits with an enable\n",
+                       Counted(result.clock_gates, "clock gate"), hardware::kLeastGatedBits);
   }
   if (options.device != nullptr) out += TextOf(*options.device, result.design.resources);
   if (result.timing) {
@@ -156,8 +156,8 @@ std::string ToText(const SynthesisResult& result, const SynthesisOptions& option
     } else {
       out += fmt::format("timing   worst slack {:.2f} ns at {:g} MHz; at most {:.1f} MHz\n",
                          t.slack_ns, options.clock_mhz, t.fastest_mhz);
-      out += fmt::format("         from {}\n         to   {}\n", EndOf(t.from, t.from_net),
-                         EndOf(t.to, t.to_net));
+      out += fmt::format("         from {}\n         to   {}{}\n", EndOf(t.from, t.from_net),
+                         t.to_clock_gate ? "the clock gate of " : "", EndOf(t.to, t.to_net));
       if (t.memory_access_ns > 0)
         out += fmt::format("         memories are read in {:.2f} ns at most\n", t.memory_access_ns);
       if (t.mapped_for_speed > 0)
@@ -193,6 +193,7 @@ std::string ToJson(const SynthesisResult& result, const SynthesisOptions& option
                       {"from_net", t.from_net},
                       {"to", t.to},
                       {"to_net", t.to_net},
+                      {"to_clock_gate", t.to_clock_gate},
                       {"instances_left_out", t.instances_left_out},
                       {"memory_access_ns", t.memory_access_ns},
                       {"mapped_for_speed", t.mapped_for_speed}};
