@@ -354,6 +354,14 @@ TEST_F(Tools, AClockGateTakesThePlaceOfMultiplexers) {
   EXPECT_THAT(netlist, HasSubstr("LATCH "));
   // 32 multiplexers of 48 um2, or as much in other cells, against a latch, an AND and inverters.
   EXPECT_LT(gated->design.resources.area, plain->design.resources.area - 32 * 40 + 56 + 32 + 64);
+  // The parts of both mappings stay in the folder.
+  int plain_parts = 0, gated_parts = 0;
+  for (const auto& entry : fs::directory_iterator(work_.path() / "parts")) {
+    const std::string name = entry.path().filename().string();
+    (name.ends_with(".gated.v") ? gated_parts : plain_parts) += name.ends_with(".v") ? 1 : 0;
+  }
+  EXPECT_EQ(plain_parts, gated_parts);
+  EXPECT_TRUE(fs::exists(work_.path() / kClockGateMap));
   // The path to the gate is the longest, and named after a register behind it.
   EXPECT_THAT(gated->timing->from_net, HasSubstr("sum["));
   EXPECT_THAT(gated->timing->to_net, testing::AnyOf(HasSubstr("q["), HasSubstr("r[")));

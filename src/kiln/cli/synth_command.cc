@@ -25,7 +25,8 @@ class SynthCommand final : public Command {
   void Declare(CLI::App& app) override {
     auto* folder = app.add_option("folder", folder_, "A design: what `kiln compile --emit` wrote")
                        ->type_name("FOLDER");
-    app.add_option("--top", top_, "Of the design: another module than its top")
+    app.add_option("--top", top_,
+                   "Of the design: another module than its top, with the parameters of its source")
         ->type_name("MODULE");
     app.add_option("--module", module_,
                    "A module of Kiln's SystemVerilog library in place of a design")

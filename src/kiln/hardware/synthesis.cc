@@ -67,8 +67,8 @@ class Run {
     result.top = sources_.top;
     KILN_RETURN_IF_ERROR(ReadVersion());
     if (for_cells()) KILN_RETURN_IF_ERROR(ReadLibrary());
-    if (options_.clock_gating) KILN_RETURN_IF_ERROR(WriteClockGate());
     RemoveResults();
+    if (options_.clock_gating) KILN_RETURN_IF_ERROR(WriteClockGate());
     KILN_RETURN_IF_ERROR(LinkSources());
     KILN_RETURN_IF_ERROR(CopyContents());
     KILN_RETURN_IF_ERROR(Elaborate());
@@ -206,9 +206,10 @@ class Run {
   // Removes the results of an earlier design. All other files are reusable and carry hashes.
   void RemoveResults() const {
     std::error_code error;
-    for (const char* file :
-         {kNetlist, "timed.v", "time.tcl", "time.log", kMemoryModels, kMemoryLibrary})
+    for (const char* file : {kNetlist, "timed.v", "time.tcl", "time.log", kMemoryModels,
+                             kMemoryLibrary, kClockGateCells, kClockGateMap}) {
       fs::remove(work_ / file, error);
+    }
   }
 
   // Reads the version of Yosys. It becomes a comment of every script, since results depend on it.
@@ -290,6 +291,7 @@ class Run {
     mapping_.work = work_;
     mapping_.tools = tools_ + mapping_tools_;
     mapping_.top = sources_.top;
+    if (options_.clock_gating) mapping_.suffix = ".gated";
     mapping_.jobs = options_.jobs;
     std::error_code error;
     fs::create_directories(work_ / kPartsFolder, error);

@@ -85,7 +85,8 @@ std::vector<MappingRun> RunsOf(const std::vector<MappingPart>& parts, const Part
       suffix = ".speed";
     }
     for (const MappingPart* part : run.parts)
-      run.files.push_back(fmt::format("{}/{}{}", kPartsFolder, part->name, suffix));
+      run.files.push_back(
+          fmt::format("{}/{}{}{}", kPartsFolder, part->name, mapping.suffix, suffix));
   }
   return runs;
 }

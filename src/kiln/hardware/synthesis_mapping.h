@@ -45,7 +45,8 @@ struct PartsMapping {
   std::filesystem::path work;
   std::string tools;  // versions of the tools and the library, on which results also depend
   std::string top;
-  int jobs = 1;  // concurrent runs of Yosys
+  std::string suffix;  // of the files of the parts, for mappings of different kinds in one folder
+  int jobs = 1;        // concurrent runs of Yosys
   // Returns the commands from operators to cells.
   std::function<std::string(const MappingPart& part, bool for_speed)> commands;
   // The same for all parts of a run that small parts share. Empty: each part has a run of its own.

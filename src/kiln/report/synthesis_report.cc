@@ -182,6 +182,7 @@ std::string ToJson(const SynthesisResult& result, const SynthesisOptions& option
   } else {
     json["library"] = result.library;
     json["clock_mhz"] = options.clock_mhz;
+    json["clock_gating"] = options.clock_gating;
     if (options.clock_gating) json["clock_gates"] = result.clock_gates;
   }
   json["design"] = JsonOf(result.design, fpga);
