@@ -343,12 +343,13 @@ TEST_F(Tools, AClockGateTakesThePlaceOfMultiplexers) {
   options.clock_mhz = 50;
   const auto plain = Synthesise(Design(kEnabled), options, work_.path());
   ASSERT_TRUE(plain.ok()) << plain.status();
-  EXPECT_EQ(plain->clock_gates, 0);
+  EXPECT_EQ(plain->design.resources.clock_gates, 0);
   EXPECT_FALSE(plain->timing->to_clock_gate);
   options.clock_gating = true;
   const auto gated = Synthesise(Design(kEnabled), options, work_.path());
   ASSERT_TRUE(gated.ok()) << gated.status();
-  EXPECT_EQ(gated->clock_gates, 1);  // two registers share it; two bits are too few
+  EXPECT_EQ(gated->design.resources.clock_gates,
+            1);  // two registers share it; two bits are too few
   EXPECT_EQ(gated->design.resources.flip_flops, 48 + 16 + 16 + 2);
   const std::string netlist = *ReadFile(work_.path() / "netlist.v", budgets::kNetlistBytes);
   EXPECT_THAT(netlist, HasSubstr("LATCH "));

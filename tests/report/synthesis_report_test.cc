@@ -68,7 +68,7 @@ TEST(SynthesisReport, ClockGatesAreCountedWhereTheyAreAskedFor) {
   EXPECT_THAT(ToText(result, options), testing::Not(testing::HasSubstr("clocks")));
   EXPECT_FALSE(nlohmann::json::parse(ToJson(result, options)).contains("clock_gates"));
   EXPECT_EQ(nlohmann::json::parse(ToJson(result, options))["clock_gating"], false);
-  result.clock_gates = 1900;
+  result.design.resources.clock_gates = 1900;
   options.clock_gating = true;
   EXPECT_THAT(
       ToText(result, options),

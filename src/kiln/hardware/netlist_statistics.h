@@ -49,7 +49,7 @@ std::vector<std::string> StatefulModules(const NetlistStatistics& statistics);
 struct Resources {
   double area = 0;  // standard cells, in the library's units
   int64_t cells = 0, flip_flops = 0, memory_bits = 0;
-  int64_t clock_gates = 0;  // standard cells
+  int64_t clock_gates = 0;  // standard cells, with SynthesisOptions::clock_gating
   // FPGA only; lut_memories are LUTs that serve as memory. luts counts functions of one output,
   // narrow_luts of these the ones that have 1, 2, 3 and 4 inputs.
   int64_t luts = 0, lut_memories = 0, carries = 0, dsps = 0, ultra_rams = 0;

@@ -82,7 +82,6 @@ class Run {
     KILN_ASSIGN_OR_RETURN(result.design,
                           SumUnits(mapped_.statistics, sources_.top, options_.depth, resources_of));
     if (for_cells()) result.library = library_.name;
-    result.clock_gates = result.design.resources.clock_gates;
     result.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return result;
@@ -114,8 +113,10 @@ class Run {
     KILN_ASSIGN_OR_RETURN(const std::string text,
                           ReadFile(options_.liberty, budgets::kLibertyBytes));
     KILN_ASSIGN_OR_RETURN(library_, ParseLiberty(text, options_.liberty.string()));
-    if (library_.name == kOsuLibrary && library_.cells["LATCH"].area == 0)
-      library_.cells["LATCH"].area = kOsuLatchArea;
+    if (const auto latch = library_.cells.find("LATCH");
+        library_.name == kOsuLibrary && latch != library_.cells.end() && latch->second.area == 0) {
+      latch->second.area = kOsuLatchArea;
+    }
     KILN_RETURN_IF_ERROR(WriteFile(work_ / kCellLibrary, text));
     tools_ += fmt::format("# cells {:016x}\n", StableHash(text));
     inverter_ = library_.MiddleInverter();

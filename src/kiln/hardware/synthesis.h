@@ -111,7 +111,6 @@ struct SynthesisResult {
   SynthesisedUnit design;
   std::string library;           // name of the cell library; empty for FPGAs
   std::optional<Timing> timing;  // absent for FPGAs and without SynthesisOptions::timing
-  int64_t clock_gates = 0;       // with SynthesisOptions::clock_gating
   double seconds = 0;            // elapsed time
 };
 

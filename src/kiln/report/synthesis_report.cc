@@ -146,7 +146,8 @@ std::string ToText(const SynthesisResult& result, const SynthesisOptions& option
   out += ResourceTable(result, fpga).ToString() + "\n";
   if (options.clock_gating) {
     out += fmt::format("clocks   {}, for registers of {} or more bits with an enable\n",
-                       Counted(result.clock_gates, "clock gate"), hardware::kLeastGatedBits);
+                       Counted(result.design.resources.clock_gates, "clock gate"),
+                       hardware::kLeastGatedBits);
   }
   if (options.device != nullptr) out += TextOf(*options.device, result.design.resources);
   if (result.timing) {
@@ -183,7 +184,7 @@ std::string ToJson(const SynthesisResult& result, const SynthesisOptions& option
     json["library"] = result.library;
     json["clock_mhz"] = options.clock_mhz;
     json["clock_gating"] = options.clock_gating;
-    if (options.clock_gating) json["clock_gates"] = result.clock_gates;
+    if (options.clock_gating) json["clock_gates"] = result.design.resources.clock_gates;
   }
   json["design"] = JsonOf(result.design, fpga);
   if (result.timing) {
