@@ -428,6 +428,25 @@ TEST(SynthesisFlow, AnIntegratedClockGateNeedsNoLatch) {
               HasSubstr("\\GATE gate (.\\C (CLK), .\\E (held), .\\T (1'b0), .\\Y (gated));"));
 }
 
+// OpenSTA would leave the registers behind such a gate out of its paths.
+TEST_F(Tools, AClockGateWithoutTimingIsAnError) {
+  std::string text = *ReadFile(DefaultLiberty(), budgets::kLibertyBytes);
+  text.insert(text.find("cell (LATCH)"),
+              "cell (GATE) { area : 90; clock_gating_integrated_cell : \"latch_posedge\";\n"
+              "pin(E) { direction : input; clock_gate_enable_pin : true; }\n"
+              "pin(C) { direction : input; clock : true; clock_gate_clock_pin : true; }\n"
+              "pin(G) { direction : output; clock_gate_out_pin : true; function : \"C\"; } }\n");
+  const fs::path liberty = work_.path() / "other_cells.lib";
+  ASSERT_TRUE(WriteFile(liberty, text).ok());
+  SynthesisOptions options;
+  options.liberty = liberty;
+  options.clock_gating = true;
+  EXPECT_THAT(MessageOf(Synthesise(Design(kEnabled), options, work_.path()).status()),
+              HasSubstr("sta: registers behind clock gates have no clock"));
+  options.timing = false;
+  EXPECT_TRUE(Synthesise(Design(kEnabled), options, work_.path()).ok());
+}
+
 TEST_F(Tools, ALibraryThatCannotGateAClock) {
   std::string text = *ReadFile(DefaultLiberty(), budgets::kLibertyBytes);
   const size_t latch = text.find("cell (LATCH)");

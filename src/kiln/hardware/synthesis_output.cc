@@ -43,6 +43,12 @@ StatusOr<Timing> ParseTiming(const std::string& log, double period_ns) {
   std::istringstream lines(log);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("Error:")) return ErrorAt("", "sta", line.substr(line.find(':') + 2), "");
+    if (line.find("unclocked register/latch pin") != std::string::npos) {
+      return ErrorAt("", "sta",
+                     "registers behind clock gates have no clock: the library's cells to gate a "
+                     "clock with have no timing from the clock to the output",
+                     "give another library with --liberty, or leave --clock-gating out");
+    }
     const size_t blank = line.find(' ');
     const std::string key = line.substr(0, blank);
     const std::string value = blank == std::string::npos ? "" : line.substr(blank + 1);

@@ -98,6 +98,8 @@ std::string WithGates(const ClockGate& gate) {
 set data_pins [all_registers -level_sensitive -data_pins]
 foreach pin $data_pins {{ dict set latches [get_full_name $pin] 1 }}
 if {{$data_pins != ""}} {{ group_path -name latches -to $data_pins }}
+# A gate whose cells have no timing from the clock to the output hides the registers behind it.
+if {{$ports != ""}} {{ check_setup -no_clock }}
 # Returns a register behind a clock gate, for a cell of the gate; else the cell.
 proc clocked_by {{cell}} {{
   while {{[lsearch -exact {{{0} {1}}} [get_property $cell ref_name]] >= 0}} {{
