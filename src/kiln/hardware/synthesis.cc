@@ -68,7 +68,6 @@ class Run {
     KILN_RETURN_IF_ERROR(ReadVersion());
     if (for_cells()) KILN_RETURN_IF_ERROR(ReadLibrary());
     RemoveResults();
-    if (options_.clock_gating) KILN_RETURN_IF_ERROR(WriteClockGate());
     KILN_RETURN_IF_ERROR(LinkSources());
     KILN_RETURN_IF_ERROR(CopyContents());
     KILN_RETURN_IF_ERROR(Elaborate());
@@ -117,6 +116,13 @@ class Run {
         library_.name == kOsuLibrary && latch != library_.cells.end() && latch->second.area == 0) {
       latch->second.area = kOsuLatchArea;
     }
+    if (options_.clock_gating && !library_.clock_gate.has_value()) {
+      return ErrorAt(options_.liberty.string(), "",
+                     "has no cells to gate a clock with: neither a clock_gating_integrated_cell "
+                     "latch_posedge nor a latch and an AND of two inputs, with names of letters, "
+                     "digits and _",
+                     "leave --clock-gating out, or give another library with --liberty");
+    }
     KILN_RETURN_IF_ERROR(WriteFile(work_ / kCellLibrary, text));
     tools_ += fmt::format("# cells {:016x}\n", StableHash(text));
     inverter_ = library_.MiddleInverter();
@@ -137,17 +143,12 @@ class Run {
     KILN_RETURN_IF_ERROR(write_constraints(kConstraints, OutputLoad()));
     return write_constraints(kSpeedConstraints, kSpeedLoad * OutputLoad());
   }
-  // Writes the cells that gate clocks and the map of the registers to them.
+  // Writes the cells that gate clocks and the map of the registers to them, on which the mapping of
+  // parts depends from then on.
   Status WriteClockGate() {
-    if (!library_.clock_gate.has_value()) {
-      return ErrorAt(options_.liberty.string(), "",
-                     "has no cells to gate a clock with: neither a clock_gating_integrated_cell "
-                     "latch_posedge nor a latch and an AND of two inputs, with names of letters, "
-                     "digits and _",
-                     "leave --clock-gating out, or give another library with --liberty");
-    }
     const ClockGateFiles files = FilesOf(*library_.clock_gate);
-    mapping_tools_ = fmt::format("# clock gate {:016x}\n", StableHash(files.cells + files.map));
+    mapping_.tools += fmt::format("# clock gate {:016x}\n", StableHash(files.cells + files.map));
+    mapping_.suffix = ".gated";
     KILN_RETURN_IF_ERROR(WriteFile(work_ / kClockGateCells, files.cells));
     return WriteFile(work_ / kClockGateMap, files.map);
   }
@@ -290,9 +291,9 @@ class Run {
     if (!for_cells())
       KILN_RETURN_IF_ERROR(Yosys("fpga_cells", FpgaCells(kFpgaCells), "", {kFpgaCells}));
     mapping_.work = work_;
-    mapping_.tools = tools_ + mapping_tools_;
+    mapping_.tools = tools_;
+    if (options_.clock_gating) KILN_RETURN_IF_ERROR(WriteClockGate());
     mapping_.top = sources_.top;
-    if (options_.clock_gating) mapping_.suffix = ".gated";
     mapping_.jobs = options_.jobs;
     std::error_code error;
     fs::create_directories(work_ / kPartsFolder, error);
@@ -460,9 +461,7 @@ class Run {
   const SynthesisOptions& options_;
   fs::path work_;
   LibertyLibrary library_;
-  std::string inverter_;  // the cell that models ports
-  // Comments with versions and hashes: of all steps, and of mapping alone.
-  std::string tools_, mapping_tools_;
+  std::string inverter_, tools_;  // the cell that models ports; comments with versions and hashes
   NetlistStatistics elaborated_;  // before mapping
   MappedParts mapped_;
   std::vector<MappingPart> parts_;

@@ -32,7 +32,7 @@ std::string AbcForSpeed(const CellMapping& mapping, bool large) {
       large ? "" : "dch,-f;");
 }
 
-// Returns the commands that convert operators to gates.
+// Returns the commands that convert operators to gates; `options` are further ones of `synth`.
 //
 // By default Yosys merges a product and its addends into one carry-save sum, and extends every
 // partial product to the width of the sum. An int8 product in an int32 sum is then 40 % larger than
@@ -40,11 +40,11 @@ std::string AbcForSpeed(const CellMapping& mapping, bool large) {
 //
 // Yosys' `share` is omitted: it searches for exclusive conditions with a SAT solver, found nothing
 // to share in any processing element, and does not terminate on modules with several rounders.
-std::string GateCommands(std::string_view top, bool flatten) {
+std::string GateCommands(std::string_view top, bool flatten, std::string_view options = "") {
   return fmt::format(
       "{}opt_expr\nopt_clean\nwreduce t:$mul\nalumacc t:$mul\n"
-      "synth {}-noshare -top {}\n",
-      flatten ? "flatten\n" : "", flatten ? "-flatten " : "", top);
+      "synth {}-noshare -top {}{}\n",
+      flatten ? "flatten\n" : "", flatten ? "-flatten " : "", top, options);
 }
 
 // Returns the same commands for a flat part with gated clocks. Registers are still whole words with
@@ -52,13 +52,12 @@ std::string GateCommands(std::string_view top, bool flatten) {
 // enables have been found. Inverters of the clock are merged first, then latches with the same
 // enable, then gates.
 std::string GatedCommands(const ClockGate& gate) {
-  std::string commands = GateCommands(kPartModule, /*flatten=*/true);
-  commands.pop_back();
   return fmt::format(
-      "{} -run begin:fine\nopt -fast -full\nmemory_map\nopt -full\n"
+      "{}opt -fast -full\nmemory_map\nopt -full\n"
       "read_verilog -lib {}\ntechmap -map {}\nopt_merge\n{}opt_merge -share_all t:{}\nopt_clean\n"
       "synth -noshare -top {} -run fine:\n",
-      commands, kClockGateCells, kClockGateMap,
+      GateCommands(kPartModule, /*flatten=*/true, " -run begin:fine"), kClockGateCells,
+      kClockGateMap,
       gate.latch.empty() ? "" : fmt::format("opt_merge -share_all t:{}\n", gate.latch), gate.gate,
       kPartModule);
 }
