@@ -179,18 +179,18 @@ Features RealAccumulators(const Parameters& p, const Fitted&) {
   // only if registers part its halves.
   const RealSum unscaled(significand, WidthsOf(psum).exponent_bits, sum);
   const double second = latency > 1 ? unscaled.width : 0;
-  return {{"column", columns},
-          {"register bits", columns * sum.bits},
-          {"register bits within", columns * stages},
-          {"width of the sum", columns * (adder.width + second)},
-          {"places of the sum's shifters",
-           columns * (ShifterArea(adder.width) + (latency > 1 ? ShifterArea(second) : 0))},
-          {"pairs of bits of psum and scale", scaled ? columns * significand * scale : 0},
-          {"places of an integer psum", columns * IntegerPlaces(psum)},
-          {"places of a float psum", columns * FloatPlaces(psum)},
-          {"sum bits of a second bank",
-           p.Number("ACCUMULATION_BUFFER_BANKS", 2) > 1 ? columns * sum.bits : 0},
-          {"buffer", 1}};
+  return {
+      {"column", columns},
+      {"register bits", columns * sum.bits},
+      {"register bits within", columns * stages},
+      {"width of the sum", columns * (adder.width + second)},
+      {"places of the sum's shifters", columns * (ShifterArea(adder.width) + ShifterArea(second))},
+      {"pairs of bits of psum and scale", scaled ? columns * significand * scale : 0},
+      {"places of an integer psum", columns * IntegerPlaces(psum)},
+      {"places of a float psum", columns * FloatPlaces(psum)},
+      {"sum bits of a second bank",
+       p.Number("ACCUMULATION_BUFFER_BANKS", 2) > 1 ? columns * sum.bits : 0},
+      {"buffer", 1}};
 }
 bool AccumulatesIntegers(const Parameters& p) {
   return p.FormatOf("ACCUMULATION_FORMAT", "int32").is_integer();
