@@ -89,8 +89,8 @@ int main() {
 }
 )";
 
-// Registers with an enable: words of which one is written, a sum that a reset clears at any time, a
-// word that a reset sets only while it is enabled, and a single bit.
+// Registers with enables: eight words, written one at a time; a sum, which a reset clears at
+// any time; a word, which a reset sets only while it is enabled; and a single bit.
 constexpr char kRegisters[] = R"(module registers (
     input  logic        clock,
     input  logic        reset,

@@ -118,7 +118,7 @@ std::string WithoutPlace(std::string_view message, const SweepPoint& point) {
   return text;
 }
 
-// Returns the keys of a design point in order. Error: the text is no YAML mapping.
+// Returns the keys of a design point, sorted. Error: the text is not a YAML mapping.
 StatusOr<std::vector<std::string>> KeysOf(std::string_view text, const std::string& source) {
   KILN_ASSIGN_OR_RETURN(const YamlFile file, YamlFile::Parse(text, source));
   std::vector<std::string> keys = file.root().Keys();
@@ -272,7 +272,7 @@ Status WriteVariants(const std::vector<SweepPoint>& variants) {
 
 namespace {
 
-// Returns an error if model, data or recipe have a fault, which is that of no design point.
+// Returns an error if the model, the data or the recipe is faulty. No design point causes it.
 Status CheckInputs(const FlowOptions& flow) {
   std::vector<std::string> notes;
   KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetworkToRun(flow.model, flow.shapes, &notes));

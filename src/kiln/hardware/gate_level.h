@@ -16,8 +16,8 @@ namespace kiln::hardware {
 // Returns the sources of a simulation (rtl_project.h) with the netlist in place of the design's
 // modules: the cells are expressions with the functions of the Liberty file, and memories
 // (kiln_ram_1w) remain modules of rtl/ (netlist_models.h). The netlist has no assertions. Registers
-// without a reset begin with random contents, as those of the sources do. With `clock_gating` the
-// netlist is that of SynthesisOptions::clock_gating.
+// without a reset begin with random contents, as those of the sources do. `clock_gating` is
+// SynthesisOptions::clock_gating.
 //
 // Takes seconds for a unit and minutes for a machine. Errors: those of Synthesise.
 StatusOr<SimulationSources> NetlistSources(const SimulationSources& sources,

@@ -89,9 +89,10 @@ proc worst_path {} { return [lindex [paths] 0] }
 //
 // Paths to the latches are a group of their own, as paths from there to the gates are. A path that
 // ends before its latch opens has a positive slack, and the one to the gate begins at the opening:
-// the slack of both together is their sum, or twice that of the second if it is less, because the
-// second has half the period. A path that ends while the latch is transparent has slack 0, and the
-// one to the gate has the slack of both. One that ends after the latch closes has a negative slack.
+// the slack of both together is their sum, or twice the second slack if that is less, because the
+// second path has half the period. A path that ends while the latch is transparent has slack 0, and
+// the one to the gate has the slack of both. One that ends after the latch closes has a negative
+// slack.
 std::string WithGates(const ClockGate& gate) {
   return fmt::format(
       R"(set latches [dict create]

@@ -53,9 +53,8 @@ struct TimingSetup {
 // The number of paths among which the modules that are too slow are sought.
 inline constexpr int kLatePaths = 10'000;
 // Returns the worst path, and the modules with a cell on one of the worst kLatePaths paths that are
-// too long. A path through the latch of a clock gate begins at the register before the latch, and
-// the net at the end of a path to a gate is that of a register whose clock it gates. Errors: those
-// of OpenSTA.
+// too long. A path through the latch of a clock gate begins at the register before the latch. A
+// path to a gate has at its end the net of a register behind the gate. Errors: OpenSTA's own.
 StatusOr<Timing> FindWorstPath(const TimingSetup& setup);
 
 }  // namespace kiln::hardware

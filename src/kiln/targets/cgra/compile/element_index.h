@@ -21,7 +21,7 @@ struct IndexText {
   // The position along each axis of the buffer's tensor, or one expression: the number of the
   // element in row-major order. A position outside of the tensor has no element.
   std::vector<std::string> position = {};
-  // There is no element unless all of these hold: "m < 784".
+  // The element exists only if all of these conditions hold: "m < 784".
   std::vector<std::string> conditions = {};
 };
 
