@@ -28,6 +28,7 @@ module kiln_axi_read_port #(
     parameter int unsigned MAX_BYTES = 16,
     parameter int unsigned TAG_BITS = 8,
     parameter int unsigned OUTSTANDING = 32,  // requests in flight
+    parameter bit IN_MEMORY = 1'b0,  // requests in flight are in a memory, not in registers
     localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1)  // derived, do not set
 ) (
     input  logic                      clock,
@@ -117,20 +118,42 @@ module kiln_axi_read_port #(
   logic [ BEATS_BITS-1:0] pending_last;  // index of its last beat, from 0
   logic [   TAG_BITS-1:0] pending_tag;
   logic [$clog2(OUTSTANDING+1)-1:0] unused_count;
-  kiln_fifo #(
-      .WIDTH(1 + OFFSET_BITS + BEATS_BITS + TAG_BITS),
-      .DEPTH(OUTSTANDING)
-  ) pending (
-      .clock,
-      .reset,
-      .in_valid (request_taken),
-      .in_ready (pending_ready),
-      .in_data  ({request_null, request_offset, request_beats - 1'b1, request_tag}),
-      .out_valid(pending_valid),
-      .out_ready(pending_pop),
-      .out_data ({pending_null, pending_offset, pending_last, pending_tag}),
-      .count    (unused_count)
-  );
+  localparam int unsigned PENDING = 1 + OFFSET_BITS + BEATS_BITS + TAG_BITS;
+  logic [PENDING-1:0] request_pending, pending_now;
+  assign request_pending = {request_null, request_offset, request_beats - 1'b1, request_tag};
+  assign {pending_null, pending_offset, pending_last, pending_tag} = pending_now;
+  if (IN_MEMORY) begin : g_memory
+    kiln_deep_fifo #(
+        .WIDTH(PENDING),
+        .DEPTH(OUTSTANDING),
+        .STYLE(1)
+    ) pending (
+        .clock,
+        .reset,
+        .in_valid (request_taken),
+        .in_ready (pending_ready),
+        .in_data  (request_pending),
+        .out_valid(pending_valid),
+        .out_ready(pending_pop),
+        .out_data (pending_now),
+        .count    (unused_count)
+    );
+  end else begin : g_registers
+    kiln_fifo #(
+        .WIDTH(PENDING),
+        .DEPTH(OUTSTANDING)
+    ) pending (
+        .clock,
+        .reset,
+        .in_valid (request_taken),
+        .in_ready (pending_ready),
+        .in_data  (request_pending),
+        .out_valid(pending_valid),
+        .out_ready(pending_pop),
+        .out_data (pending_now),
+        .count    (unused_count)
+    );
+  end
 
   // ---- Words: each beat is rotated by the request's offset, which aligns its bytes with a chunk:
   // the lower bytes start chunk `beat`, the upper ones end the previous chunk.

@@ -5,6 +5,7 @@
 #include "Vread_port_64_256.h"
 #include "Vread_port_8_3000.h"
 #include "Vread_port_8_64.h"
+#include "Vread_port_memory.h"
 #include "Vread_port_netlist.h"
 #include "kiln/hardware/axi_port.h"
 #include "rtl/testbench/kiln_axi_memory.h"
@@ -192,6 +193,7 @@ TEST(AxiReadPort, TakesExactlyTheCyclesOfTheContract) {
   ExactTime<Vread_port_16_16, 16, 16>();
   ExactTime<Vread_port_64_256, 64, 256>();
   ExactTime<Vread_port_128_20, 128, 20>();
+  ExactTime<Vread_port_memory, 16, 64>();
   ExactTime<Vread_port_netlist, 8, 64>();  // as Yosys reads it
 }
 
@@ -200,6 +202,7 @@ TEST(AxiReadPort, GivesTheSameWordsUnderStallsAndDram) {
   SameWordsUnderStalls<Vread_port_16_16, 16, 16>();
   SameWordsUnderStalls<Vread_port_64_256, 64, 256>();
   SameWordsUnderStalls<Vread_port_128_20, 128, 20>();
+  SameWordsUnderStalls<Vread_port_memory, 16, 64>();
   SameWordsUnderStalls<Vread_port_netlist, 8, 64>();  // as Yosys reads it
 }
 
