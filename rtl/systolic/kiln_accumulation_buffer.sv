@@ -21,6 +21,7 @@ module kiln_accumulation_buffer #(
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_format_pkg::FP32,
     // 1 if the accumulators are integers or quires, else 1 to 3
     parameter int unsigned ACCUMULATION_LATENCY = 1,
+    parameter bit DEPTHWISE = 1'b1,  // a depthwise unit writes, too
     localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT),  // derived, do not set
     localparam int ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT),
     localparam int unsigned ADDRESS_BITS =
@@ -144,19 +145,36 @@ module kiln_accumulation_buffer #(
         .scale(array_scales[c*32+:32]),
         .accumulation_out(sum[c*ACCUMULATION_BITS+:ACCUMULATION_BITS])
     );
-    kiln_accumulate #(
-        .PSUM_FORMAT(PSUM_FORMAT),
-        .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT),
-        .SCALED(1'b0),
-        .LATENCY(ACCUMULATION_LATENCY)
-    ) convert (
+  end
+
+  // A psum of the depthwise unit is added to 0, which takes no register: it has WRITE_CYCLES cycles
+  // until it is written, of which the sum takes part of the first one.
+  if (DEPTHWISE) begin : g_depthwise
+    logic [WORD_BITS-1:0] converted;
+    for (genvar c = 0; c < ARRAY_COLUMNS; c++) begin : g_column
+      kiln_accumulate #(
+          .PSUM_FORMAT(PSUM_FORMAT),
+          .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT)
+      ) convert (
+          .clock,
+          .advance(storing_begins),
+          .accumulation_in('0),
+          .psum(depthwise_psums[c*PSUM_BITS+:PSUM_BITS]),
+          .scale(ONE),
+          .accumulation_out(converted[c*ACCUMULATION_BITS+:ACCUMULATION_BITS])
+      );
+    end
+    kiln_delay #(
+        .WIDTH (WORD_BITS),
+        .CYCLES(WRITE_CYCLES)
+    ) delay_converted (
         .clock,
-        .advance(storing_begins),
-        .accumulation_in('0),
-        .psum(depthwise_psums[c*PSUM_BITS+:PSUM_BITS]),
-        .scale(ONE),
-        .accumulation_out(stored[c*ACCUMULATION_BITS+:ACCUMULATION_BITS])
+        .in (converted),
+        .out(stored)
     );
+  end else begin : g_no_depthwise
+    wire unused_depthwise = &{1'b0, depthwise_psums};
+    assign stored = '0;
   end
 
   for (genvar b = 0; b < ACCUMULATION_BUFFER_BANKS; b++) begin : g_bank
