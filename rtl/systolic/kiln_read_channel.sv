@@ -73,7 +73,8 @@ module kiln_read_channel #(
       .DATA_BYTES  (DATA_BYTES),
       .MAX_BYTES   (MAX_BYTES),
       .TAG_BITS    (TAG_BITS),
-      .OUTSTANDING (OUTSTANDING)
+      .OUTSTANDING (OUTSTANDING),
+      .IN_MEMORY   (1'b1)
   ) port (
       .clock          (clock),
       .reset          (port_reset),

@@ -5,9 +5,11 @@
 //   scales      (BLOCK_SIZE > 0) Data of an operand with block scales are taken together with the
 //               last of their scales, in whichever order the two ports deliver them; a scale that
 //               is not the last of its word is taken at once.
-//   read        The word at `read_place` in a cycle with `read` is at the outputs from the next
-//               cycle on, until the cycle after the next `read`. The word's operands are written in
-//               the cycle of the read at the latest.
+//   read        Operand 0 of the word at `read_place` in a cycle with `read`, its factor and
+//               read_empty are at the outputs from the next cycle on, until the cycle after the next
+//               `read`. The word's operands are written in the cycle of the read at the latest.
+//   late_read   Likewise for the other operands of the word at late_place, which have been written
+//               in earlier cycles.
 //   nothing     The window of the word at nothing_place has no position in the image (a pulse from
 //               kiln_operand_fetch).
 //
@@ -50,8 +52,10 @@ module kiln_operand_buffer #(
     output logic [PLACE_BITS-1:0] complete_place,
     input  logic read,
     input  logic [PLACE_BITS-1:0] read_place,
+    input  logic late_read,
+    input  logic [PLACE_BITS-1:0] late_place,
     output logic [OPERANDS*LANES*NUMBER-1:0] read_operands,
-    output logic [NUMBER-1:0] read_factor,  // factor of an average, unless read_empty
+    output logic [NUMBER-1:0] read_factor,  // factor of a window, unless read_empty
     output logic read_empty  // the window has no position in the image: operand 0 is neutral
 );
   localparam int unsigned WORD = LANES * NUMBER;  // bits of a word of numbers
@@ -350,46 +354,54 @@ module kiln_operand_buffer #(
   end
   assign factor = divides ? factor_of_places : factor_of_all;
 
-  // ---- The stored words, a memory for each operand. A word that is written in the cycle of its
-  // read passes the memory by.
-  logic [NUMBER-1:0] factors[WORDS];
+  // ---- The stored words, a memory for each operand. Beside operand 0 is the factor of its window;
+  // when it is written in the cycle of its read, it passes the memory by.
   logic [WORDS-1:0] empty;  // windows without a position in the image
   logic write;
   logic [INDEX_BITS-1:0] write_index, read_index, index;  // `index` is of the word at the outputs
-  logic [WORD-1:0] passed;
-  wire unused_places = &{1'b0, nothing_place, read_place, tag};  // upper bits
+  logic passes;
+  logic [NUMBER+WORD-1:0] written, passed, stored;
+  wire unused_places = &{1'b0, nothing_place, read_place, late_place, tag};  // upper bits
   assign write       = valid && tag.last_of_operand;
   assign write_index = INDEX_BITS'(tag.place);
   assign read_index  = INDEX_BITS'(read_place);
+  assign written     = {factor, assembled_next};
   always_ff @(posedge clock) begin
     if (read) begin
       index  <= read_index;
-      passed <= assembled_next;
+      passed <= written;
+      passes <= write && tag.operand == 2'd0 && write_index == read_index;
     end
-    if (write && windowed) factors[write_index] <= factor;
     if (write && tag.operand == 2'd0) empty[write_index] <= 1'b0;
     if (nothing) empty[INDEX_BITS'(nothing_place)] <= 1'b1;
   end
-  for (genvar i = 0; i < OPERANDS; i++) begin : g_operand
-    logic writes, passes;
-    logic [WORD-1:0] word;
-    assign writes = write && tag.operand == 2'(i);
-    always_ff @(posedge clock) if (read) passes <= writes && write_index == read_index;
+  kiln_ram_1w #(
+      .WIDTH(NUMBER + WORD),
+      .WORDS(WORDS)
+  ) first (
+      .clock,
+      .write_enable(write && tag.operand == 2'd0),
+      .write_address(write_index),
+      .write_data(written),
+      .read_enable(read),
+      .read_address(read_index),
+      .read_data(stored)
+  );
+  assign {read_factor, read_operands[0+:WORD]} = passes ? passed : stored;
+  for (genvar i = 1; i < OPERANDS; i++) begin : g_operand
     kiln_ram_1w #(
         .WIDTH(WORD),
         .WORDS(WORDS)
     ) memory (
         .clock,
-        .write_enable(writes),
+        .write_enable(write && tag.operand == 2'(i)),
         .write_address(write_index),
         .write_data(assembled_next),
-        .read_enable(read),
-        .read_address(read_index),
-        .read_data(word)
+        .read_enable(late_read),
+        .read_address(INDEX_BITS'(late_place)),
+        .read_data(read_operands[i*WORD+:WORD])
     );
-    assign read_operands[i*WORD+:WORD] = passes ? passed : word;
   end
-  assign read_factor = factors[index];
   assign read_empty  = empty[index];
 
 `ifndef SYNTHESIS

@@ -131,7 +131,9 @@ module kiln_reduction #(
     kiln_vector_registers #(
         .LANES(NODES),
         .LATENCY(LATENCY),
-        .NUMBER(NUMBER)
+        .NUMBER(NUMBER),
+        .CARRIES_SAVED(1'b0),
+        .CARRIES_OPERANDS(3'b000)
     ) registers (
         .clock,
         .reset,
@@ -180,6 +182,8 @@ module kiln_reduction #(
         .ROWS(ROWS),
         .HAS_FUNCTIONS(FUNCTION_STAGES[i-1]),
         .HAS_DIVIDER(DIVIDE_STAGES[i-1]),
+        .CARRIES_SAVED(1'b0),
+        .CARRIES_OPERANDS(3'b000),
         .VECTOR_FORMAT(VECTOR_FORMAT),
         .SPLINES(SPLINES)
     ) compute (

@@ -26,13 +26,14 @@ module kiln_source_lane #(
     input  logic [31:0] offset,  // int32; added to integer accumulators
     input  logic [31:0] scale,  // fp32, as is the bias
     input  logic [31:0] bias,
-    input  logic [NUMBER-1:0] row_number,  // what an earlier pass stored
     // These three come one cycle with `advance` before the late inputs, or with them if CONVERT
     // is 0.
     input  logic source_valid,
     input  logic [1:0] source,  // kiln_systolic_pkg::source_t
     input  logic averages,  // an operand is multiplied by the factor
-    input  logic [NUMBER-1:0] constant,  // late, as operand and factor
+    // The late inputs.
+    input  logic [NUMBER-1:0] row_number,  // what an earlier pass stored
+    input  logic [NUMBER-1:0] constant,
     input  logic [NUMBER-1:0] operand,
     input  logic [NUMBER-1:0] factor,
     output logic [NUMBER-1:0] result
@@ -64,21 +65,6 @@ module kiln_source_lane #(
   end
   assign {late_constant, late_row, late_factor, late_accumulator} = late_choice;
   assign late_other = late_constant ? constant : operand;
-
-  // What an earlier pass stored, in the cycle of the late inputs.
-  logic [NUMBER-1:0] row_now;
-  if (CONVERT == 0) begin : g_row
-    assign row_now = row_number;
-  end else begin : g_late_row
-    logic [CONVERT*NUMBER-1:0] line;
-    always_ff @(posedge clock) begin
-      if (advance && moves[0]) line[0+:NUMBER] <= row_number;
-      for (int i = 1; i < CONVERT; i++) begin
-        if (advance && moves[i]) line[i*NUMBER+:NUMBER] <= line[(i-1)*NUMBER+:NUMBER];
-      end
-    end
-    assign row_now = line[(CONVERT-1)*NUMBER+:NUMBER];
-  end
 
   if (kiln_format_pkg::is_short_float(VECTOR_FORMAT)) begin : g_short
     localparam int unsigned SUMMED = CONVERT >= 2 ? 1 : 0;
@@ -159,7 +145,7 @@ module kiln_source_lane #(
         .b(late_accumulator ? scale_now : factor),
         .product
     );
-    assign other = late_accumulator || late_factor ? product : late_row ? row_now : late_other;
+    assign other = late_accumulator || late_factor ? product : late_row ? row_number : late_other;
     if (MULTIPLIED == 0) begin : g_product
       assign {adds_now, addend_now, other_now} = {late_accumulator, bias_now, other};
     end else begin : g_multiplied
@@ -247,7 +233,7 @@ module kiln_source_lane #(
     always_ff @(posedge clock) begin
       if (advance && moves[CONVERT]) begin
         line[0+:NUMBER] <= late_accumulator || late_factor ? scaled[31-:NUMBER] :
-            late_row ? row_now : late_other;
+            late_row ? row_number : late_other;
       end
       for (int i = 1; i < LATENCY; i++) begin
         if (advance && moves[CONVERT+i]) line[i*NUMBER+:NUMBER] <= line[(i-1)*NUMBER+:NUMBER];

@@ -21,7 +21,7 @@ module kiln_vector_blocks #(
     parameter kiln_format_pkg::format_t ELEMENT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
     parameter int unsigned OUTPUT_PORT_BYTES = 16,
-    parameter int unsigned SLOT_BITS = 3,
+    parameter int unsigned ABOUT_BITS = 3,  // what else travels with a word
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,  // derived, do not set
     localparam int unsigned LANE_BITS = $clog2(LANES + 1),
     localparam int SCALE_BITS = kiln_format_pkg::bits(SCALE_FORMAT),
@@ -37,13 +37,13 @@ module kiln_vector_blocks #(
     input  logic [LANE_BITS-1:0] in_lanes,  // number of valid lanes
     input  logic [ADDRESS_BITS-1:0] in_target,
     input  logic [ADDRESS_BITS-1:0] in_scale_target,
-    input  logic [SLOT_BITS-1:0] in_slot,
+    input  logic [ABOUT_BITS-1:0] in_about,
     output logic out_valid,
     output logic [LANES*NUMBER-1:0] out_value,
     output logic [LANES*32-1:0] out_inverse,
     output logic [LANE_BITS-1:0] out_lanes,
     output logic [ADDRESS_BITS-1:0] out_target,
-    output logic [SLOT_BITS-1:0] out_slot,
+    output logic [ABOUT_BITS-1:0] out_about,
     output logic out_scales,
     output logic [SCALES*SCALE_BITS-1:0] out_scale_codes,
     output logic [SCALE_COUNT_BITS-1:0] out_scale_count,
@@ -174,18 +174,19 @@ module kiln_vector_blocks #(
   // ---- The words.
   logic [$clog2(WORDS+1)-1:0] unused_count;
   logic word_valid, word_ready;
-  kiln_fifo #(
-      .WIDTH(1 + LANES * NUMBER + LANE_BITS + 2 * ADDRESS_BITS + SLOT_BITS),
-      .DEPTH(WORDS)
+  kiln_deep_fifo #(
+      .WIDTH(1 + LANES * NUMBER + LANE_BITS + 2 * ADDRESS_BITS + ABOUT_BITS),
+      .DEPTH(WORDS),
+      .STYLE(1)
   ) waiting (
       .clock,
       .reset,
       .in_valid (in_valid && advance),
       .in_ready (word_ready),
-      .in_data  ({in_last, in_value, in_lanes, in_target, in_scale_target, in_slot}),
+      .in_data  ({in_last, in_value, in_lanes, in_target, in_scale_target, in_about}),
       .out_valid(word_valid),
       .out_ready(out_valid && advance),
-      .out_data ({out_last, out_value, out_lanes, out_target, out_scale_target, out_slot}),
+      .out_data ({out_last, out_value, out_lanes, out_target, out_scale_target, out_about}),
       .count    (unused_count)
   );
   wire unused_word = &{1'b0, word_valid};  // a scale block's words arrive before its scale

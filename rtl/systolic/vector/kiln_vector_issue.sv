@@ -19,8 +19,7 @@
 // block begins. A word's time is counted in cycles in which the lanes advance, because the word
 // after a gap waits for words that are in the lanes.
 //   slot_beats           At slot_end: the beats of the output in the slot.
-//   issue_gathered       The issued word leaves in a scale block.
-//   issue_last_gathered  The issued word is the last of its scale block.
+//   slot_mark            The word's part in the gathering of its scale block.
 module kiln_vector_issue #(
     parameter int unsigned WORDS = 32,  // words in the queue, and one that was issued
     parameter int unsigned ENTRIES = WORDS,
@@ -34,12 +33,11 @@ module kiln_vector_issue #(
     output logic [PLACE_BITS-1:0] slot_place,  // queue entry of the next word
     input  logic slot_begin,
     input  kiln_vector_pkg::word_t slot_word,
+    input  kiln_vector_pkg::mark_t slot_mark,  // used if BLOCKS
     input  logic slot_reads,
     input  logic slot_end,
     input  logic [31:0] slot_cycles,
     input  logic [15:0] slot_beats,
-    input  logic issue_gathered,
-    input  logic issue_last_gathered,
     input  logic complete,
     input  logic [PLACE_BITS-1:0] complete_place,
     // the word at nothing_place reads nothing after all, and counts as complete
@@ -47,6 +45,7 @@ module kiln_vector_issue #(
     input  logic [PLACE_BITS-1:0] nothing_place,
     output logic issue,
     output kiln_vector_pkg::word_t issue_word,
+    output kiln_vector_pkg::mark_t issue_mark,  // 0 unless BLOCKS
     output logic [PLACE_BITS-1:0] issue_place,
     output logic word_end,
     output logic block_end  // word_end of the last word of a block
@@ -74,19 +73,31 @@ module kiln_vector_issue #(
   // word that has entered an empty queue in the last cycle is not in the memory yet.
   logic fresh;
   logic [INDEX_BITS-1:0] next_head;
-  logic [kiln_vector_pkg::WORD_T_BITS-1:0] newest, stored, oldest;
+  // A stored word, and above it its mark.
+  localparam int unsigned STORED =
+      kiln_vector_pkg::WORD_T_BITS + (BLOCKS ? kiln_vector_pkg::MARK_BITS : 0);
+  logic [STORED-1:0] listed, newest, stored, oldest, chosen;
   assign next_head  = !issue ? head : head == LAST ? '0 : head + 1'b1;
   assign oldest     = fresh && count == COUNT_BITS'(1) ? newest : stored;
-  assign issue_word = present ? oldest : slot_word;
+  assign chosen     = present ? oldest : listed;
+  assign issue_word = chosen[kiln_vector_pkg::WORD_T_BITS-1:0];
+  if (BLOCKS) begin : g_marks
+    assign listed     = {slot_mark, slot_word};
+    assign issue_mark = chosen[STORED-1-:kiln_vector_pkg::MARK_BITS];
+  end else begin : g_no_marks
+    assign listed     = slot_word;
+    assign issue_mark = '0;
+    wire unused_mark = &{1'b0, slot_mark};
+  end
   kiln_ram_1w #(
-      .WIDTH(kiln_vector_pkg::WORD_T_BITS),
+      .WIDTH(STORED),
       .WORDS(ENTRIES),
       .STYLE(1)
   ) storage (
       .clock,
       .write_enable(slot_begin),
       .write_address(tail),
-      .write_data(slot_word),
+      .write_data(listed),
       .read_enable(present),
       .read_address(next_head),
       .read_data(stored)
@@ -94,7 +105,7 @@ module kiln_vector_issue #(
 
   always_ff @(posedge clock) begin
     fresh <= slot_begin;
-    if (slot_begin) newest <= slot_word;
+    if (slot_begin) newest <= listed;
     if (slot_begin) ready[tail] <= !slot_reads;
     if (complete) ready[INDEX_BITS'(complete_place)] <= 1'b1;
     if (nothing) ready[INDEX_BITS'(nothing_place)] <= 1'b1;
@@ -135,7 +146,7 @@ module kiln_vector_issue #(
   // ---- The time that the output of scale blocks still needs, as if `depth` were 0.
   if (!BLOCKS) begin : g_no_blocks
     assign owed_over = 1'b1;
-    wire unused_blocks = &{1'b0, slot_beats, issue_gathered, issue_last_gathered};
+    wire unused_blocks = &{1'b0, slot_beats};
   end else begin : g_blocks
     logic gathered, last_gathered, gathered_now, last_gathered_now, beats_valid, unused_beats_ready;
     logic [15:0] beats, beats_data;  // of the current word
@@ -145,8 +156,8 @@ module kiln_vector_issue #(
     // known; with_block: if it is the last of a scale block.
     logic [31:0] owed_behind, with_block;
     logic [$clog2(WORDS+3)-1:0] unused_beats_count;
-    assign gathered_now      = issue ? issue_gathered : gathered;
-    assign last_gathered_now = issue ? issue_last_gathered : last_gathered;
+    assign gathered_now      = issue ? issue_mark.gathered : gathered;
+    assign last_gathered_now = issue ? issue_mark.last : last_gathered;
     assign beats             = beats_valid ? beats_data : slot_beats;
     assign with_block        = owed + block_beats + 32'(beats);
     assign owed_behind       = gathered_now && last_gathered_now ? with_block : owed;
@@ -155,7 +166,7 @@ module kiln_vector_issue #(
       if (gathered && last_gathered) owed_over = since_next >= with_block;
       if (issue) begin
         owed_over = owed <= 32'd1;
-        if (issue_gathered && issue_last_gathered) owed_over = with_block <= 32'd1;
+        if (issue_mark.gathered && issue_mark.last) owed_over = with_block <= 32'd1;
       end
     end
     kiln_deep_fifo #(
@@ -175,8 +186,8 @@ module kiln_vector_issue #(
     );
     always_ff @(posedge clock) begin
       if (issue) begin
-        gathered      <= issue_gathered;
-        last_gathered <= issue_last_gathered;
+        gathered      <= issue_mark.gathered;
+        last_gathered <= issue_mark.last;
       end
       if (reset) begin
         owed        <= '0;

@@ -120,17 +120,17 @@ package kiln_vector_pkg;
   } departure_t;
   localparam int DEPARTURE_BITS = LANE_BITS + 10 + 24 + ADDRESS_BITS + SLOT_BITS;
 
-  // The output stream of an instruction.
+  // The output stream of an instruction, without the distance of its elements.
   typedef struct packed {
+    logic [31:0] inverse_scale;
     logic [3:0] element;  // kiln_systolic_pkg::element_t
     logic [1:0] access;  // kiln_systolic_pkg::access_t
-    logic [ADDRESS_BITS-1:0] element_stride;
-    logic [31:0] inverse_scale;
     logic [31:0] zero_point;
     logic [31:0] low;
     logic [31:0] high;
   } target_t;
-  localparam int TARGET_BITS = 6 + ADDRESS_BITS + 4 * 32;
+  localparam int CODE_BITS = 6 + 3 * 32;  // the members after inverse_scale
+  localparam int TARGET_BITS = 32 + CODE_BITS;
 
   // The additional description of a word if the output may have block scales.
   typedef struct packed {

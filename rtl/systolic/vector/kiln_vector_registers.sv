@@ -2,7 +2,9 @@
 // values and operands that it carries.
 //   time      Inputs in a cycle with `advance` are at the outputs LATENCY such cycles later.
 //   moves     Bit i: register i takes a word, if the lanes advance.
-//   value     Without CARRIES_VALUE, the value travels elsewhere (kiln_vector_lane).
+//   carries   Without CARRIES_VALUE, the value travels elsewhere (kiln_vector_lane). Without
+//             CARRIES_SAVED nobody reads the saved values behind the chain, and without bit i of
+//             CARRIES_OPERANDS nobody reads operand i: they have no registers, and are 0 there.
 //   next      The slot and the pass of the word that is at the outputs after the next cycle with
 //             `advance`, if next_valid.
 //
@@ -12,7 +14,9 @@ module kiln_vector_registers #(
     parameter int unsigned LANES   = 4,
     parameter int unsigned LATENCY = 1,  // at least 1
     parameter int unsigned NUMBER  = 32,  // bits of a number
-    parameter bit CARRIES_VALUE = 1'b1
+    parameter bit CARRIES_VALUE = 1'b1,
+    parameter bit CARRIES_SAVED = 1'b1,
+    parameter logic [kiln_systolic_pkg::MAX_OPERANDS-1:0] CARRIES_OPERANDS = 3'b111
 ) (
     input  logic clock,
     input  logic reset,
@@ -39,56 +43,57 @@ module kiln_vector_registers #(
 
   localparam int unsigned TAG = kiln_vector_pkg::WORD_TAG_BITS;
   localparam int unsigned SAVED = kiln_vector_pkg::SAVED * WORD;
-  localparam int unsigned OPERANDS = kiln_systolic_pkg::MAX_OPERANDS * WORD;
+  // Register i takes what `former` has at i, which is the input or register i - 1.
   logic [LATENCY-1:0] valids;
-  logic [LATENCY*TAG-1:0] tags;
-  logic [LATENCY*SAVED-1:0] saved;
-  logic [LATENCY*OPERANDS-1:0] operands;
-
+  logic [LATENCY*TAG-1:0] tags, former_tags;
+  assign moves       = LATENCY'({valids, in_valid});
+  assign former_tags = (LATENCY * TAG)'({tags, in_tag});
+  assign next_valid   = moves[LATENCY-1];
+  assign next_program =
+      former_tags[(LATENCY-1)*TAG+kiln_vector_pkg::TAG_PROGRAM+:kiln_vector_pkg::PROGRAM_BITS];
+  assign out_valid    = valids[LATENCY-1];
+  assign out_tag      = tags[(LATENCY-1)*TAG+:TAG];
   for (genvar i = 0; i < LATENCY; i++) begin : g_register
-    logic former_valid;
-    logic [TAG-1:0] former_tag;
-    logic [kiln_vector_pkg::SAVED-1:0] has_saved;
-    logic [kiln_systolic_pkg::MAX_OPERANDS-1:0] has_operands;
-    assign has_saved    = former_tag[kiln_vector_pkg::TAG_SAVED+:kiln_vector_pkg::SAVED];
-    assign has_operands =
-        former_tag[kiln_vector_pkg::TAG_OPERANDS+:kiln_systolic_pkg::MAX_OPERANDS];
-    logic [SAVED-1:0] former_saved;
-    logic [OPERANDS-1:0] former_operands;
-    if (i == 0) begin : g_first
-      assign former_valid    = in_valid;
-      assign former_tag      = in_tag;
-      assign former_saved    = in_saved;
-      assign former_operands = in_operands;
-    end else begin : g_next
-      assign former_valid    = valids[i-1];
-      assign former_tag      = tags[(i-1)*TAG+:TAG];
-      assign former_saved    = saved[(i-1)*SAVED+:SAVED];
-      assign former_operands = operands[(i-1)*OPERANDS+:OPERANDS];
-    end
-    assign moves[i] = former_valid;
-    if (i + 1 == LATENCY) begin : g_last
-      assign next_program = former_tag[kiln_vector_pkg::TAG_PROGRAM+:kiln_vector_pkg::PROGRAM_BITS];
-    end
     always_ff @(posedge clock) begin
       if (reset) valids[i] <= 1'b0;
-      else if (advance) valids[i] <= former_valid;
-      if (advance && former_valid) begin
-        tags[i*TAG+:TAG] <= former_tag;
-        if (has_saved[0]) saved[i*SAVED+:WORD] <= former_saved[0+:WORD];
-        if (has_saved[1]) saved[i*SAVED+WORD+:WORD] <= former_saved[WORD+:WORD];
-        if (has_operands[0]) operands[i*OPERANDS+:WORD] <= former_operands[0+:WORD];
-        if (has_operands[1]) operands[i*OPERANDS+WORD+:WORD] <= former_operands[WORD+:WORD];
-        if (has_operands[2]) operands[i*OPERANDS+2*WORD+:WORD] <= former_operands[2*WORD+:WORD];
-      end
+      else if (advance) valids[i] <= moves[i];
+      if (advance && moves[i]) tags[i*TAG+:TAG] <= former_tags[i*TAG+:TAG];
     end
   end
 
-  assign next_valid   = moves[LATENCY-1];
-  assign out_valid    = valids[LATENCY-1];
-  assign out_tag      = tags[(LATENCY-1)*TAG+:TAG];
-  assign out_saved    = saved[(LATENCY-1)*SAVED+:SAVED];
-  assign out_operands = operands[(LATENCY-1)*OPERANDS+:OPERANDS];
+  if (CARRIES_SAVED) begin : g_saved
+    logic [LATENCY*SAVED-1:0] saved, former;
+    assign former    = (LATENCY * SAVED)'({saved, in_saved});
+    assign out_saved = saved[(LATENCY-1)*SAVED+:SAVED];
+    for (genvar i = 0; i < LATENCY; i++) begin : g_register
+      for (genvar w = 0; w < kiln_vector_pkg::SAVED; w++) begin : g_word
+        always_ff @(posedge clock) begin
+          if (advance && moves[i] && former_tags[i*TAG+kiln_vector_pkg::TAG_SAVED+w])
+            saved[i*SAVED+w*WORD+:WORD] <= former[i*SAVED+w*WORD+:WORD];
+        end
+      end
+    end
+  end else begin : g_no_saved
+    wire unused_saved = &{1'b0, in_saved};
+    assign out_saved = '0;
+  end
+
+  for (genvar w = 0; w < kiln_systolic_pkg::MAX_OPERANDS; w++) begin : g_operand
+    if (CARRIES_OPERANDS[w]) begin : g_carried
+      logic [LATENCY*WORD-1:0] operands, former;
+      assign former = (LATENCY * WORD)'({operands, in_operands[w*WORD+:WORD]});
+      assign out_operands[w*WORD+:WORD] = operands[(LATENCY-1)*WORD+:WORD];
+      for (genvar i = 0; i < LATENCY; i++) begin : g_register
+        always_ff @(posedge clock) begin
+          if (advance && moves[i] && former_tags[i*TAG+kiln_vector_pkg::TAG_OPERANDS+w])
+            operands[i*WORD+:WORD] <= former[i*WORD+:WORD];
+        end
+      end
+    end else begin : g_absent
+      wire unused_operand = &{1'b0, in_operands[w*WORD+:WORD]};
+      assign out_operands[w*WORD+:WORD] = '0;
+    end
+  end
 
   if (CARRIES_VALUE) begin : g_value
     logic [LATENCY*WORD-1:0] values;

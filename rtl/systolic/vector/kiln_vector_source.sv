@@ -9,9 +9,9 @@
 // and channel parameters are first rounded to it, and the fma is a product and a sum, each rounded;
 // operands, factor and constant arrive as its numbers. Numbers are the upper NUMBER bits of fp32
 // numbers (kiln_format_pkg::number_bits).
-//   time      Accumulators, their parameters, the row's word, `source` and `averages` come with
-//             in_valid; all else comes CONVERT cycles with `advance` later. The word is at the
-//             outputs after LATENCY more such cycles; one word per cycle.
+//   time      Accumulators, their parameters, `source` and `averages` come with in_valid; all else
+//             comes CONVERT cycles with `advance` later. The word is at the outputs after LATENCY
+//             more such cycles, with its operand 0; one word per cycle.
 //   C++ twin  kiln::systolic::AccumulatorToValue (targets/systolic/simulate/arithmetic.h)
 module kiln_vector_source #(
     parameter int unsigned LANES = 4,
@@ -34,7 +34,7 @@ module kiln_vector_source #(
     input  logic [LANES*NUMBER-1:0] row_word,
     input  kiln_vector_pkg::word_tag_t in_tag,
     input  logic [1:0] source,  // kiln_systolic_pkg::source_t
-    input  logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*NUMBER-1:0] in_operands,
+    input  logic [LANES*NUMBER-1:0] in_operand,  // operand 0
     input  logic averages,
     input  logic [NUMBER-1:0] factor,
     input  logic [NUMBER-1:0] constant,
@@ -43,8 +43,7 @@ module kiln_vector_source #(
     output logic out_valid,
     output kiln_vector_pkg::word_tag_t out_tag,
     output logic [LANES*NUMBER-1:0] out_value,
-    output logic [kiln_vector_pkg::SAVED*LANES*NUMBER-1:0] out_saved,
-    output logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*NUMBER-1:0] out_operands
+    output logic [LANES*NUMBER-1:0] out_operand
 );
   // The words in the conversion, and the one with the late inputs.
   logic late_valid, source_valid, source_averages;
@@ -96,18 +95,25 @@ module kiln_vector_source #(
         .source(source_now),
         .averages(source_averages),
         .constant,
-        .operand(in_operands[lane*NUMBER+:NUMBER]),
+        .operand(in_operand[lane*NUMBER+:NUMBER]),
         .factor,
         .result(out_value[lane*NUMBER+:NUMBER])
     );
   end
 
+  localparam int unsigned OPERANDS = kiln_systolic_pkg::MAX_OPERANDS;
   logic [LANES*NUMBER-1:0] unused_value;
+  logic [kiln_vector_pkg::SAVED*LANES*NUMBER-1:0] unused_saved;
+  logic [OPERANDS*LANES*NUMBER-1:0] carried;
+  wire unused_carried = &{1'b0, carried};
+  assign out_operand = carried[0+:LANES*NUMBER];
   kiln_vector_registers #(
       .LANES(LANES),
       .LATENCY(LATENCY),
       .NUMBER(NUMBER),
-      .CARRIES_VALUE(1'b0)
+      .CARRIES_VALUE(1'b0),
+      .CARRIES_SAVED(1'b0),  // no word has any yet
+      .CARRIES_OPERANDS(3'b001)
   ) registers (
       .clock,
       .reset,
@@ -116,14 +122,14 @@ module kiln_vector_source #(
       .in_tag,
       .in_value('0),
       .in_saved('0),
-      .in_operands,
+      .in_operands((OPERANDS*LANES*NUMBER)'(in_operand)),
       .moves(late_moves),
       .next_valid,
       .next_program,
       .out_valid,
       .out_tag,
       .out_value(unused_value),
-      .out_saved,
-      .out_operands
+      .out_saved(unused_saved),
+      .out_operands(carried)
   );
 endmodule

@@ -7,7 +7,7 @@
 //   gating        The registers of a word change only when there is a word, and those of operands
 //                 and saved values only when the word carries them.
 //   place         The number of the stage, counted from 0. It is a constant input rather than a
-//                 parameter, so that all stages are one module.
+//                 parameter, so that stages can be one module.
 //   stage_write   Writes the configuration of this stage (with SCALAR: of scalar stage `place`). It
 //                 is valid for words that come at least two cycles later.
 //   in_next       The slot and the pass of the word that is at the inputs after the next cycle with
@@ -26,6 +26,10 @@ module kiln_vector_stage #(
     parameter int unsigned ROWS = 8,  // rows in flight
     parameter bit HAS_FUNCTIONS = 1'b1,
     parameter bit HAS_DIVIDER = 1'b1,
+    // What the next stage reads (kiln_vector_registers): nothing behind the last stage and behind
+    // scalar stages, whose programs name neither.
+    parameter bit CARRIES_SAVED = 1'b1,
+    parameter logic [kiln_systolic_pkg::MAX_OPERANDS-1:0] CARRIES_OPERANDS = 3'b111,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
     // The spline tables of VECTOR_FORMAT. A format that is not named here needs its own tables.
     parameter kiln_spline_pkg::tables_t SPLINES =
@@ -191,7 +195,9 @@ module kiln_vector_stage #(
       .LANES(LANES),
       .LATENCY(CYCLES),
       .NUMBER(NUMBER),
-      .CARRIES_VALUE(1'b0)
+      .CARRIES_VALUE(1'b0),
+      .CARRIES_SAVED(CARRIES_SAVED),
+      .CARRIES_OPERANDS(CARRIES_OPERANDS)
   ) registers (
       .clock,
       .reset,

@@ -158,8 +158,9 @@ module kiln_vector_unit #(
   localparam int unsigned ACTIVITY_BITS = kiln_control_pkg::BYTES_BITS;
   localparam int unsigned LATENCY = VECTOR_STAGE_LATENCY;
   localparam int unsigned CONVERT = VECTOR_CONVERT_LATENCY;
-  // Entries of the operand buffer: a word is read CONVERT cycles after it has entered the lanes.
-  localparam int unsigned ENTRIES = OPERAND_BUFFER_WORDS + CONVERT;
+  // Entries of the operand buffer: a word's operands are read up to CONVERT + LATENCY cycles after
+  // it has entered the lanes.
+  localparam int unsigned ENTRIES = OPERAND_BUFFER_WORDS + CONVERT + LATENCY;
   localparam int unsigned OPERANDS = kiln_systolic_pkg::MAX_OPERANDS;
   localparam int unsigned SAVED = kiln_vector_pkg::SAVED;
   localparam int unsigned COUNT_LANE_BITS = $clog2(LANES + 1);
@@ -399,12 +400,13 @@ module kiln_vector_unit #(
       window_x                   <= begin_x;
       window_tap_y               <= begin_tap_y;
       window_tap_x               <= begin_tap_x;
-      operand0_scale_address     <= next_operand0_scale +
+      // Said here because synthesis does not see the sequencer's zeros.
+      operand0_scale_address     <= !BLOCKS ? '0 : next_operand0_scale +
           (begins_below ? next_scale_row_offset : '0) +
           (begins_right ? next_scale_column_offset : '0);
-      operand1_scale_address     <= next_operand1_scale;
-      operand2_scale_address     <= next_operand2_scale;
-      target_scale_address       <= next_target_scale;
+      operand1_scale_address     <= BLOCKS ? next_operand1_scale : '0;
+      operand2_scale_address     <= BLOCKS ? next_operand2_scale : '0;
+      target_scale_address       <= BLOCKS ? next_target_scale : '0;
     end
   end
 
@@ -462,7 +464,7 @@ module kiln_vector_unit #(
   logic complete, issue, word_end;
   logic [kiln_vector_pkg::PLACE_BITS-1:0] complete_place, issue_place;
   kiln_vector_pkg::word_t issued;
-  kiln_vector_pkg::mark_t issued_mark;
+  kiln_vector_pkg::mark_t listed_mark, issued_mark;
   kiln_vector_issue #(
       .WORDS(OPERAND_BUFFER_WORDS),
       .ENTRIES(ENTRIES),
@@ -475,39 +477,27 @@ module kiln_vector_unit #(
       .slot_place,
       .slot_begin,
       .slot_word(listed_word),
+      .slot_mark(listed_mark),
       .slot_reads(listed_reads != '0),
       .slot_end,
       .slot_cycles,
       .slot_beats,
-      .issue_gathered(issued_mark.gathered),
-      .issue_last_gathered(issued_mark.last),
       .complete,
       .complete_place,
       .nothing(nothing && nothing_last),
       .nothing_place,
       .issue,
       .issue_word(issued),
+      .issue_mark(issued_mark),
       .issue_place,
       .word_end,
       .block_end
   );
-  wire unused_issue = &{1'b0, word_end, issued};
-
-  // The issued word's part in the gathering of scale blocks, in a queue beside the issuer's.
-  if (!BLOCKS) begin : g_no_marks
-    assign issued_mark = '0;
-    wire unused_mark = &{1'b0, issued_mark, target_scale_address, listed_last_of_scale, slot_place};
-  end else begin : g_marks
-    localparam int unsigned INDEX = ENTRIES > 1 ? $clog2(ENTRIES) : 1;
-    logic [kiln_vector_pkg::MARK_BITS-1:0] marks[ENTRIES];
-    logic [kiln_vector_pkg::MARK_BITS-1:0] listed_mark;
-    assign listed_mark = {listed_to_memory && command.header.output_blocks, listed_last_of_scale,
-        target_scale_address};
-    // A word that is issued in the cycle in which it is listed is the only one in the queue.
-    assign issued_mark =
-        slot_begin && slot_place == issue_place ? listed_mark : marks[INDEX'(issue_place)];
-    always_ff @(posedge clock) if (slot_begin) marks[INDEX'(slot_place)] <= listed_mark;
-  end
+  wire unused_issue = &{1'b0, word_end, issued, issued_mark};
+  // The word's part in the gathering of scale blocks.
+  assign listed_mark.gathered     = listed_to_memory && command.header.output_blocks;
+  assign listed_mark.last         = listed_last_of_scale;
+  assign listed_mark.scale_target = target_scale_address;
 
   kiln_systolic_pkg::pass_t pass;  // of the issued word
   always_comb begin
@@ -591,23 +581,15 @@ module kiln_vector_unit #(
   end
 
   // ---- The output streams of instructions, for words that are still in the lanes when the next
-  // instruction has started.
-  logic [kiln_vector_pkg::TARGET_BITS-1:0] targets[SLOTS];
+  // instruction has started: in a memory, which is read when a word is about to leave, and the
+  // distances of elements in registers, which the writer reads.
+  logic [ADDRESS_BITS-1:0] element_strides[SLOTS];
   always_ff @(posedge clock) begin
-    if (block_start) begin
-      targets[SLOT_INDEX_BITS'(command.slot)] <= {
-        command.target.element,
-        command.target.access,
-        command.target.element_stride,
-        command.target.scale,
-        command.target.zero_point,
-        command.target.low,
-        command.target.high
-      };
-    end
+    if (block_start)
+      element_strides[SLOT_INDEX_BITS'(command.slot)] <= command.target.element_stride;
   end
 
-  // ---- One cycle after the issue: accumulators, parameters and the row buffer's word are there.
+  // ---- One cycle after the issue: accumulators and parameters are there.
   logic raw_valid, raw_averages, raw_kept, raw_window, raw_sums, raw_divides;
   kiln_vector_pkg::word_tag_t raw_tag;
   logic [1:0] raw_source;
@@ -672,20 +654,38 @@ module kiln_vector_unit #(
   assign {late_tag, late_constant, late_window, late_sums, late_divides, late_window_factor} =
       late_word;
 
-  // The operands are read one cycle before they are wanted.
-  logic reads;
-  logic [kiln_vector_pkg::PLACE_BITS-1:0] read_place;
+  // What the source needs, operand 0 and the row buffer's word, is read one cycle before, and the
+  // other operands one cycle before the first stage.
+  logic reads, reads_row, late_reads;
+  logic [kiln_vector_pkg::PLACE_BITS-1:0] read_place, late_place;
+  logic [ROW_ADDRESS_BITS-1:0] row_place;
   kiln_vector_delay #(
-      .WIDTH (kiln_vector_pkg::PLACE_BITS),
+      .WIDTH (kiln_vector_pkg::PLACE_BITS + 1 + ROW_ADDRESS_BITS),
       .CYCLES(CONVERT)
   ) place (
       .clock,
       .reset,
       .advance,
       .in_valid(issue),
-      .in_data(issue_place),
+      .in_data({
+        issue_place,
+        pass.source == kiln_systolic_pkg::SOURCE_ROW_BUFFER,
+        ROW_ADDRESS_BITS'(issued.row_place)
+      }),
       .out_valid(reads),
-      .out_data(read_place)
+      .out_data({read_place, reads_row, row_place})
+  );
+  kiln_vector_delay #(
+      .WIDTH (kiln_vector_pkg::PLACE_BITS),
+      .CYCLES(LATENCY)
+  ) later_place (
+      .clock,
+      .reset,
+      .advance,
+      .in_valid(reads),
+      .in_data(read_place),
+      .out_valid(late_reads),
+      .out_data(late_place)
   );
 
   kiln_operand_buffer #(
@@ -718,6 +718,8 @@ module kiln_vector_unit #(
       .complete_place,
       .read(reads && advance),
       .read_place,
+      .late_read(late_reads && advance),
+      .late_place,
       .read_operands(operands),
       .read_factor(operand_factor),
       .read_empty(operand_empty)
@@ -726,15 +728,12 @@ module kiln_vector_unit #(
   // A window without a position in the image yields the initial value of its sum or maximum.
   logic source_empty;
   logic [NUMBER-1:0] source_factor, neutral, one;
-  logic [OPERANDS*NUMBERS-1:0] source_operands;
+  logic [NUMBERS-1:0] source_operand;
   assign source_empty  = late_window && operand_empty;
   assign one           = NUMBER'(kiln_vector_pkg::FP32_ONE >> (32 - NUMBER));
   assign neutral       = late_sums ? '0 : least[31-:NUMBER];
   assign source_factor = !source_empty ? operand_factor : late_divides ? one : late_window_factor;
-  assign source_operands = {
-    operands[OPERANDS*NUMBERS-1:NUMBERS],
-    source_empty ? {LANES{neutral}} : operands[0+:NUMBERS]
-  };
+  assign source_operand = source_empty ? {LANES{neutral}} : operands[0+:NUMBERS];
 
   // ---- The lanes: source and stages. Link i is the output of i stages.
   logic [ROWS*kiln_vector_pkg::SCALARS*NUMBER-1:0] scalars;
@@ -765,7 +764,7 @@ module kiln_vector_unit #(
       .row_word,
       .in_tag(late_tag),
       .source(raw_source),
-      .in_operands(source_operands),
+      .in_operand(source_operand),
       .averages(raw_averages),
       .factor(source_factor),
       .constant(late_constant),
@@ -774,9 +773,10 @@ module kiln_vector_unit #(
       .out_valid(link_valids[0]),
       .out_tag(link_tags[0+:TAG]),
       .out_value(link_values[0+:NUMBERS]),
-      .out_saved(link_saved[0+:SAVED*NUMBERS]),
-      .out_operands(link_operands[0+:OPERANDS*NUMBERS])
+      .out_operand(link_operands[0+:NUMBERS])
   );
+  assign link_saved[0+:SAVED*NUMBERS] = '0;
+  assign link_operands[NUMBERS+:(OPERANDS-1)*NUMBERS] = operands[OPERANDS*NUMBERS-1:NUMBERS];
   for (genvar i = 1; i <= VECTOR_STAGES; i++) begin : g_stage
     kiln_vector_stage #(
         .LANES(LANES),
@@ -787,6 +787,8 @@ module kiln_vector_unit #(
         .ROWS(ROWS),
         .HAS_FUNCTIONS(VECTOR_FUNCTION_STAGES[i-1]),
         .HAS_DIVIDER(VECTOR_DIVIDE_STAGES[i-1]),
+        .CARRIES_SAVED(i < VECTOR_STAGES),
+        .CARRIES_OPERANDS(i < VECTOR_STAGES ? 3'b111 : 3'b000),
         .VECTOR_FORMAT(VECTOR_FORMAT),
         .SPLINES(VECTOR_SPLINES)
     ) compute (
@@ -878,17 +880,37 @@ module kiln_vector_unit #(
   logic [LANES-1:0] exit_lanes;
   logic exit_reduces, exit_maximum;
   kiln_vector_pkg::departure_t next_departure;
-  // The output stream of the word's instruction.
-  kiln_vector_pkg::target_t next_target, departure_target;
+  // The output stream of the departing word's instruction: a kiln_vector_pkg::target_t.
+  logic [kiln_vector_pkg::TARGET_BITS-1:0] departure_target;
+  logic [SLOT_INDEX_BITS-1:0] next_slot;
   assign next_departure = exit_departure;
-  assign next_target = targets[SLOT_INDEX_BITS'(next_departure.slot)];
+  assign next_slot = SLOT_INDEX_BITS'(next_departure.slot);
   assign departure_taken = !departure_there || (exit_valid && advance);
+  kiln_ram_1w #(
+      .WIDTH(kiln_vector_pkg::TARGET_BITS),
+      .WORDS(SLOTS),
+      .STYLE(1)
+  ) targets (
+      .clock,
+      .write_enable(block_start),
+      .write_address(SLOT_INDEX_BITS'(command.slot)),
+      .write_data({
+        command.target.scale,
+        command.target.element,
+        command.target.access,
+        command.target.zero_point,
+        command.target.low,
+        command.target.high
+      }),
+      .read_enable(departure_taken && departure_valid),
+      .read_address(next_slot),
+      .read_data(departure_target)
+  );
   always_ff @(posedge clock) begin
     if (reset) departure_there <= 1'b0;
     else if (departure_taken) departure_there <= departure_valid;
     if (departure_taken) begin
       departure        <= next_departure;
-      departure_target <= next_target;
       exit_reduces     <= next_departure.reduce != kiln_systolic_pkg::REDUCE_NONE;
       exit_maximum     <= next_departure.reduce == kiln_systolic_pkg::REDUCE_MAX;
       for (int i = 0; i < LANES; i++)
@@ -902,16 +924,21 @@ module kiln_vector_unit #(
   logic [GROUPS*32-1:0] inverse_of_group;
   logic [WORD-1:0] departure_inverse;
   if (GROUPS == 1) begin : g_inverse
-    assign inverse_of_group = departure_target.inverse_scale;
+    assign inverse_of_group = departure_target[kiln_vector_pkg::CODE_BITS+:32];
   end else begin : g_inverses
     for (genvar i = 0; i < GROUPS; i++) begin : g_copy
-      kiln_copy_word #(
-          .WIDTH(32)
+      kiln_ram_1w #(
+          .WIDTH(32),
+          .WORDS(SLOTS),
+          .STYLE(1)
       ) copy (
           .clock,
-          .enable(departure_taken),
-          .in(next_target.inverse_scale),
-          .out(inverse_of_group[i*32+:32])
+          .write_enable(block_start),
+          .write_address(SLOT_INDEX_BITS'(command.slot)),
+          .write_data(command.target.scale),
+          .read_enable(departure_taken && departure_valid),
+          .read_address(next_slot),
+          .read_data(inverse_of_group[i*32+:32])
       );
     end
   end
@@ -928,8 +955,8 @@ module kiln_vector_unit #(
       .write_enable(exit_valid && advance && departure.to_row_buffer),
       .write_address(ROW_ADDRESS_BITS'(departure.row_place)),
       .write_data(exit_value),
-      .read_enable(issue && pass.source == kiln_systolic_pkg::SOURCE_ROW_BUFFER),
-      .read_address(ROW_ADDRESS_BITS'(issued.row_place)),
+      .read_enable(reads && reads_row && advance),
+      .read_address(row_place),
       .read_data(row_word)
   );
 
@@ -971,28 +998,33 @@ module kiln_vector_unit #(
   // To memory: words of scale blocks once their scales are known, others at once. Never both in a
   // cycle: a word after a scale block has waited for the end of the block's output
   // (kiln_vector_issue).
-  kiln_vector_pkg::target_t leaving_target, final_target;
+  kiln_vector_pkg::target_t leaving_target;
   logic gathered, leaves_now;  // a word of a scale block comes out; a word leaves
   logic [NUMBERS-1:0] gathered_value, leaving_value;
   logic [WORD-1:0] gathered_inverse;
   logic [COUNT_LANE_BITS-1:0] gathered_lanes, leaving_lanes;
   logic [ADDRESS_BITS-1:0] gathered_address, leaving_address;
   logic [SLOT_INDEX_BITS-1:0] gathered_slot, leaving_slot;
+  logic [kiln_vector_pkg::CODE_BITS-1:0] gathered_code;
+  logic [1:0] leaving_shift;
   kiln_vector_pkg::mark_t mark;  // of the word at the exit
   assign leaves_now      = gathered || (exit_valid && departure.to_memory && !mark.gathered);
   assign leaving_value   = gathered ? gathered_value : exit_value;
   assign leaving_lanes   = gathered ? gathered_lanes : COUNT_LANE_BITS'(departure.lanes);
   assign leaving_address = gathered ? gathered_address : departure.target;
   assign leaving_slot    = gathered ? gathered_slot : SLOT_INDEX_BITS'(departure.slot);
-  assign leaving_target  = gathered ? targets[gathered_slot] : departure_target;
+  assign leaving_target  = gathered ? {32'd0, gathered_code} : departure_target;
+  assign leaving_shift   = kiln_vector_pkg::element_shift(leaving_target.element, VECTOR_SHIFT,
+      INPUT_SHIFT, WEIGHT_SHIFT);
   // Each user reads only some members.
-  wire unused_target = &{1'b0, leaving_target, final_target, mark};
+  wire unused_target = &{1'b0, leaving_target, mark};
   localparam int unsigned QUANTISE = LATENCY - 1 + CONVERT;  // registers
   logic final_valid, unused_final, writer_ready, scale_writer_ready;
   logic [WORD-1:0] final_elements;
   logic [COUNT_LANE_BITS-1:0] final_lanes;
   logic [ADDRESS_BITS-1:0] final_address;
   logic [SLOT_INDEX_BITS-1:0] final_slot;
+  logic [1:0] final_access, final_shift;
   kiln_word_quantiser #(
       .LANES(LANES),
       .REGISTERS(QUANTISE),
@@ -1019,16 +1051,18 @@ module kiln_vector_unit #(
       .elements(final_elements)
   );
   kiln_vector_delay #(
-      .WIDTH (COUNT_LANE_BITS + ADDRESS_BITS + SLOT_INDEX_BITS),
+      .WIDTH (COUNT_LANE_BITS + ADDRESS_BITS + SLOT_INDEX_BITS + 4),
       .CYCLES(QUANTISE)
   ) final_word (
       .clock,
       .reset,
       .advance,
       .in_valid(leaves_now),
-      .in_data({leaving_lanes, leaving_address, leaving_slot}),
+      .in_data({
+        leaving_lanes, leaving_address, leaving_slot, leaving_target.access, leaving_shift
+      }),
       .out_valid(unused_final),
-      .out_data({final_lanes, final_address, final_slot})
+      .out_data({final_lanes, final_address, final_slot, final_access, final_shift})
   );
 
   // What has left the lanes waits for the writer in a queue, and goes past it if it is empty.
@@ -1036,21 +1070,22 @@ module kiln_vector_unit #(
   localparam int unsigned SCALE_COUNT_BITS = $clog2(SCALES + 1);
   localparam int unsigned SCALE_PART = BLOCKS ? 1 + CODES + SCALE_COUNT_BITS + ADDRESS_BITS : 1;
   localparam int unsigned OUTPUT =
-      WORD + COUNT_LANE_BITS + ADDRESS_BITS + SLOT_INDEX_BITS + SCALE_PART;
+      WORD + COUNT_LANE_BITS + ADDRESS_BITS + SLOT_INDEX_BITS + 4 + SCALE_PART;
   logic arrives, taken, waits, unused_room, output_valid;
   logic [SCALE_PART-1:0] final_scale_part, output_scale_part;
-  logic [OUTPUT-1:0] waiting;
+  logic [OUTPUT-1:0] final_output, waiting;
   logic [WORD-1:0] output_elements;
   logic [COUNT_LANE_BITS-1:0] output_lanes;
   logic [ADDRESS_BITS-1:0] output_address;
   logic [SLOT_INDEX_BITS-1:0] output_slot;
+  logic [1:0] output_access, output_shift;
   assign arrives      = final_valid && advance;
   assign output_valid = waits || arrives;
   assign taken        = writer_ready && scale_writer_ready;
-  assign {output_elements, output_lanes, output_address, output_slot, output_scale_part} =
-      waits ? waiting :
-          {final_elements, final_lanes, final_address, final_slot, final_scale_part};
-  assign final_target = targets[output_slot];
+  assign final_output = {final_elements, final_lanes, final_address, final_slot, final_access,
+      final_shift, final_scale_part};
+  assign {output_elements, output_lanes, output_address, output_slot, output_access, output_shift,
+      output_scale_part} = waits ? waiting : final_output;
   kiln_fifo #(
       .WIDTH(OUTPUT),
       .DEPTH(OUTPUT_WORDS)
@@ -1059,7 +1094,7 @@ module kiln_vector_unit #(
       .reset,
       .in_valid(arrives && (waits || !taken)),
       .in_ready(unused_room),
-      .in_data({final_elements, final_lanes, final_address, final_slot, final_scale_part}),
+      .in_data(final_output),
       .out_valid(waits),
       .out_ready(taken),
       .out_data(waiting),
@@ -1076,10 +1111,9 @@ module kiln_vector_unit #(
       .word_elements(output_elements),
       .word_lanes(output_lanes),
       .word_address(output_address),
-      .word_access(final_target.access),
-      .word_shift(kiln_vector_pkg::element_shift(final_target.element, VECTOR_SHIFT, INPUT_SHIFT,
-          WEIGHT_SHIFT)),
-      .word_stride(final_target.element_stride),
+      .word_access(output_access),
+      .word_shift(output_shift),
+      .word_stride(element_strides[output_slot]),
       .request_valid(write_request_valid),
       .request_ready(write_request_ready),
       .request_address(write_request_address),
@@ -1098,6 +1132,7 @@ module kiln_vector_unit #(
     assign gathered_lanes      = '0;
     assign gathered_address    = '0;
     assign gathered_slot       = '0;
+    assign gathered_code       = '0;
     assign leaves_lanes_early  = 1'b0;
     assign scale_writer_ready  = 1'b1;
     assign final_scale_part    = '0;
@@ -1156,7 +1191,7 @@ module kiln_vector_unit #(
         .ELEMENT_FORMAT(INPUT_FORMAT),
         .SCALE_FORMAT(SCALE_FORMAT),
         .OUTPUT_PORT_BYTES(OUTPUT_PORT_BYTES),
-        .SLOT_BITS(SLOT_INDEX_BITS)
+        .ABOUT_BITS(SLOT_INDEX_BITS + kiln_vector_pkg::CODE_BITS)
     ) blocks (
         .clock,
         .reset,
@@ -1167,13 +1202,15 @@ module kiln_vector_unit #(
         .in_lanes(COUNT_LANE_BITS'(departure.lanes)),
         .in_target(departure.target),
         .in_scale_target(mark.scale_target),
-        .in_slot(SLOT_INDEX_BITS'(departure.slot)),
+        .in_about({
+          SLOT_INDEX_BITS'(departure.slot), departure_target[kiln_vector_pkg::CODE_BITS-1:0]
+        }),
         .out_valid(gathered),
         .out_value(gathered_value),
         .out_inverse(gathered_inverse),
         .out_lanes(gathered_lanes),
         .out_target(gathered_address),
-        .out_slot(gathered_slot),
+        .out_about({gathered_slot, gathered_code}),
         .out_scales(gathered_scales),
         .out_scale_codes(gathered_codes),
         .out_scale_count(gathered_count),

@@ -465,6 +465,13 @@ class BufferBench {
     const size_t place = random_.Below(kWords);
     bench_->read = read;
     bench_->read_place = static_cast<uint8_t>(place);
+    // A late read comes after the cycle in which the word is joined.
+    const size_t late_place = random_.Below(kWords);
+    const bool joins_late_place =
+        joining_.front().has_value() && joining_.front()->place == late_place;
+    const bool late_read = random_.Below(3) != 0 && !joins_late_place;
+    bench_->late_read = late_read;
+    bench_->late_place = static_cast<uint8_t>(late_place);
     bench_.Settle();
     CheckRead();
     if (testing::Test::HasFailure()) return;
@@ -494,9 +501,12 @@ class BufferBench {
     joining_.pop_front();
     joining_.emplace_back();
     if (read) {
-      shown_ = places_[place].operands;
+      shown_[0] = places_[place].operands[0];
+      shown_factor_ = places_[place].factor;
       read_place_ = place;
     }
+    for (size_t i = 1; late_read && i < shown_.size(); ++i)
+      shown_[i] = places_[late_place].operands[i];
     if (takes) {
       joining_.back() = words_.Item();
       Forget(*joining_.back());
@@ -516,8 +526,9 @@ class BufferBench {
     if (!word.request.last_of_operand) return;
     Place& place = places_[word.place];
     place.operands[word.request.operand].clear();
-    if (word.windowed) place.factor.reset();
-    if (word.request.operand == 0) place.empty.reset();
+    if (word.request.operand != 0) return;
+    place.factor.reset();  // without a window there is none
+    place.empty.reset();
   }
 
   void Join(const PortWord& word) {
@@ -580,14 +591,14 @@ class BufferBench {
     for (size_t i = 0; i < 3; ++i) {
       for (size_t lane = 0; lane < shown_[i].size(); ++lane, ++compared) {
         ASSERT_EQ(NumberAt(bytes, i * lanes + lane), BitsOf(shown_[i][lane]))
-            << "operand " << i << " lane " << lane << " of place " << *read_place_;
+            << "operand " << i << " lane " << lane << ", place " << *read_place_;
       }
     }
     if (place.empty.has_value()) {
       ASSERT_EQ(bench_->read_empty, *place.empty);
     }
-    if (place.factor.has_value()) {
-      ASSERT_EQ(bench_->read_factor << (32 - Design::kNumber), BitsOf(*place.factor));
+    if (shown_factor_.has_value()) {
+      ASSERT_EQ(bench_->read_factor << (32 - Design::kNumber), BitsOf(*shown_factor_));
     }
   }
 
@@ -599,9 +610,11 @@ class BufferBench {
   Source<PortScale> scales_;
   Instruction in_;
   std::array<Place, kWords> places_;
-  std::optional<size_t> read_place_;              // of the last read
-  std::array<std::vector<float>, 3> shown_ = {};  // what its place held
-  std::vector<int64_t> lanes_;                    // of the words under way
+  std::optional<size_t> read_place_;  // of the last read
+  // What the places of the last reads held; operands 1 and 2 are read late.
+  std::array<std::vector<float>, 3> shown_ = {};
+  std::optional<float> shown_factor_;
+  std::vector<int64_t> lanes_;  // of the words under way
   uint64_t next_place_ = 0;
   std::optional<uint64_t> nothing_;  // a window of this place has no place in the image, to be told
   // Words in the conversion, the last one in the cycle in which it is joined.

@@ -86,7 +86,7 @@ void FollowsItsTwin(const char* accumulation_format, const char* vector_format, 
       model.offset = early ? static_cast<uint32_t>(offset) : 0;
       model.scale = early ? std::bit_cast<uint32_t>(scale) : 0;
       model.bias = early ? std::bit_cast<uint32_t>(bias) : 0;
-      model.row_number = early ? number_of(row) : 0;
+      model.row_number = late ? number_of(row) : 0;
       const bool chooses = cycle == std::max(convert - 1, 0);
       model.source_valid = chooses;
       model.source = static_cast<uint8_t>(chooses ? source : random.Below(4));

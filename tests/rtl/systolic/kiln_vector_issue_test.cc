@@ -61,11 +61,6 @@ class IssueBench {
     Drive(around, begins, ends);
     Complete(around.complete);
     issue_.Settle();
-    // The marks of the word that enters stand beside the queue, by its place.
-    const Word* head = !queue_.empty() ? &queue_.front() : begins ? &coming_.front() : nullptr;
-    issue_->issue_gathered = head != nullptr && head->gathered;
-    issue_->issue_last_gathered = head != nullptr && head->last_gathered;
-    issue_.Settle();
 
     ASSERT_EQ(issue_->room, room) << "cycle " << cycle();
     ASSERT_EQ(issue_->slot_place, begun_ % kQueueWords);
@@ -102,6 +97,7 @@ class IssueBench {
     issue_->slot_end = ends;
     SetBytes(issue_->slot_word, WordBytes(begins && coming_.front().last_of_block, begun_));
     issue_->slot_reads = begins && coming_.front().reads;
+    issue_->slot_mark = begins ? MarkOf(coming_.front(), begun_) : 0;
     if (!ends) return;
     const Word& word = begins ? coming_.front() : queue_.empty() ? *turn_ : queue_.back();
     issue_->slot_cycles = static_cast<uint32_t>(word.length);
@@ -113,6 +109,10 @@ class IssueBench {
     for (size_t i = 0; i < 4; ++i) bytes[i] = static_cast<uint8_t>(number >> (8 * i));
     bytes[14] = last_of_block ? 1 : 0;
     return bytes;
+  }
+  // kiln_vector_pkg::mark_t: the address of the scale is the word's number.
+  static uint64_t MarkOf(const Word& word, uint64_t number) {
+    return uint64_t{word.gathered} << 41 | uint64_t{word.last_gathered} << 40 | number;
   }
   // Operands of the oldest word in the queue that still waits for its own, or what it reads turns
   // out to be nothing.
@@ -136,6 +136,7 @@ class IssueBench {
     if (enters) {
       ASSERT_EQ(issue_->issue_place, issued_ % kQueueWords);
       ASSERT_EQ(GetBytes(issue_->issue_word, 17), WordBytes(queue_.front().last_of_block, issued_));
+      ASSERT_EQ(issue_->issue_mark, blocks_ ? MarkOf(queue_.front(), issued_) : 0);
       turn_ = queue_.front();
       queue_.pop_front();
       ++issued_;

@@ -76,6 +76,8 @@ module operand_bench #(
     output logic [7:0] complete_place,
     input  logic read,
     input  logic [7:0] read_place,
+    input  logic late_read,
+    input  logic [7:0] late_place,
     output logic [OPERANDS*LANES*NUMBER-1:0] read_operands,
     output logic [NUMBER-1:0] read_factor,
     output logic read_empty
@@ -180,6 +182,8 @@ module operand_bench #(
       .complete_place,
       .read,
       .read_place,
+      .late_read,
+      .late_place,
       .read_operands,
       .read_factor,
       .read_empty

@@ -1,4 +1,5 @@
-// The path of words through the vector unit: their registers, the inputs of the lanes (int32
+// The path of words through the vector unit: their registers, with and without all that a word can
+// carry, the inputs of the lanes (int32
 // accumulators to fp32, bf16 accumulators to bf16, int32 accumulators to a short float), and the
 // collection of blocks with scales (a block of four words; two blocks in one word).
 module vector_words_bench #(
@@ -21,6 +22,8 @@ module vector_words_bench #(
     output logic [2*16-1:0] out_value,
     output logic [SAVED*2*16-1:0] out_saved,
     output logic [OPERANDS*2*16-1:0] out_operands,
+    output logic [SAVED*2*16-1:0] bare_saved,
+    output logic [OPERANDS*2*16-1:0] bare_operands,
     // The front: two lanes; the upper halves of numbers are those of bf16.
     input  logic [1:0] source,
     input  logic averages,
@@ -28,21 +31,20 @@ module vector_words_bench #(
     input  logic [63:0] offsets,
     input  logic [63:0] scales,
     input  logic [63:0] biases,
-    input  logic [OPERANDS*64-1:0] front_operands,
+    input  logic [63:0] front_operand,
     input  logic [31:0] factor,
     input  logic [63:0] row_word,
     input  logic [31:0] constant,
     output logic front_valid,
     output kiln_vector_pkg::word_tag_t front_tag,
     output logic [63:0] front_value,
-    output logic [SAVED*64-1:0] front_saved,
-    output logic [OPERANDS*64-1:0] front_out_operands,
+    output logic [63:0] front_out_operand,
     output logic narrow_valid,
     output logic [31:0] narrow_value,
     output logic short_valid,
     output kiln_vector_pkg::word_tag_t short_tag,
     output logic [31:0] short_value,
-    output logic [OPERANDS*32-1:0] short_operands,
+    output logic [31:0] short_operand,
     // Blocks, each with words of its own.
     input  logic wide_in,
     input  logic wide_in_last,
@@ -80,8 +82,8 @@ module vector_words_bench #(
     output logic [ADDRESS_BITS-1:0] fine_out_scale_target
 );
   localparam int unsigned PROGRAM = kiln_vector_pkg::PROGRAM_BITS;
-  logic [3:0] unused_nexts;
-  logic [4*PROGRAM-1:0] unused_programs;
+  logic [4:0] unused_nexts;
+  logic [5*PROGRAM-1:0] unused_programs;
   kiln_vector_registers #(
       .LANES(2),
       .LATENCY(3),
@@ -108,6 +110,39 @@ module vector_words_bench #(
   logic unused_delayed;
   wire unused_bench = &{1'b0, unused_moves, unused_delayed, unused_nexts, unused_programs};
 
+  // Carries operand 1 alone.
+  logic unused_bare_valid;
+  kiln_vector_pkg::word_tag_t unused_bare_tag;
+  logic [31:0] unused_bare_value;
+  logic [2:0] unused_bare_moves;
+  wire unused_bare = &{1'b0, unused_bare_valid, unused_bare_tag, unused_bare_value,
+      unused_bare_moves};
+  kiln_vector_registers #(
+      .LANES(2),
+      .LATENCY(3),
+      .NUMBER(16),
+      .CARRIES_VALUE(1'b0),
+      .CARRIES_SAVED(1'b0),
+      .CARRIES_OPERANDS(3'b010)
+  ) bare_registers (
+      .clock,
+      .reset,
+      .advance,
+      .in_valid,
+      .in_tag,
+      .in_value,
+      .in_saved,
+      .in_operands,
+      .moves(unused_bare_moves),
+      .next_valid(unused_nexts[4]),
+      .next_program(unused_programs[4*PROGRAM+:PROGRAM]),
+      .out_valid(unused_bare_valid),
+      .out_tag(unused_bare_tag),
+      .out_value(unused_bare_value),
+      .out_saved(bare_saved),
+      .out_operands(bare_operands)
+  );
+
   kiln_vector_source #(
       .LANES(2),
       .LATENCY(2)
@@ -122,7 +157,7 @@ module vector_words_bench #(
       .offsets,
       .scales,
       .biases,
-      .in_operands(front_operands),
+      .in_operand(front_operand),
       .averages,
       .factor,
       .row_word,
@@ -132,16 +167,12 @@ module vector_words_bench #(
       .out_valid(front_valid),
       .out_tag(front_tag),
       .out_value(front_value),
-      .out_saved(front_saved),
-      .out_operands(front_out_operands)
+      .out_operand(front_out_operand)
   );
 
-  logic [OPERANDS*32-1:0] narrow_operands, unused_operands;
-  logic [SAVED*32-1:0] unused_saved;
+  logic [31:0] narrow_operand, unused_operand;
   kiln_vector_pkg::word_tag_t unused_tag;
-  for (genvar i = 0; i < 2 * OPERANDS; i++) begin : g_narrow
-    assign narrow_operands[i*16+:16] = front_operands[i*32+16+:16];
-  end
+  assign narrow_operand = {front_operand[63:48], front_operand[31:16]};
   kiln_vector_source #(
       .LANES(2),
       .LATENCY(1),
@@ -158,7 +189,7 @@ module vector_words_bench #(
       .offsets,
       .scales,
       .biases,
-      .in_operands(narrow_operands),
+      .in_operand(narrow_operand),
       .averages,
       .factor(factor[31:16]),
       .row_word({row_word[63:48], row_word[31:16]}),
@@ -168,19 +199,18 @@ module vector_words_bench #(
       .out_valid(narrow_valid),
       .out_tag(unused_tag),
       .out_value(narrow_value),
-      .out_saved(unused_saved),
-      .out_operands(unused_operands)
+      .out_operand(unused_operand)
   );
 
   // The late inputs come after the conversion.
-  localparam int unsigned LATE = kiln_vector_pkg::WORD_TAG_BITS + OPERANDS * 32 + 2 * 16;
+  localparam int unsigned LATE = kiln_vector_pkg::WORD_TAG_BITS + 2 * 32 + 2 * 16;
   logic [LATE-1:0] early, late;
   kiln_vector_pkg::word_tag_t late_tag;
-  logic [OPERANDS*32-1:0] late_operands;
+  logic [31:0] late_operand, late_row;
   logic [15:0] late_factor, late_constant;
-  logic [SAVED*32-1:0] unused_short_saved;
-  assign early = {in_tag, narrow_operands, factor[31:16], constant[31:16]};
-  assign {late_tag, late_operands, late_factor, late_constant} = late;
+  assign early = {in_tag, narrow_operand, row_word[63:48], row_word[31:16], factor[31:16],
+      constant[31:16]};
+  assign {late_tag, late_operand, late_row, late_factor, late_constant} = late;
   kiln_vector_delay #(
       .WIDTH (LATE),
       .CYCLES(3)
@@ -207,10 +237,10 @@ module vector_words_bench #(
       .offsets,
       .scales,
       .biases,
-      .row_word({row_word[63:48], row_word[31:16]}),
+      .row_word(late_row),
       .in_tag(late_tag),
       .source,
-      .in_operands(late_operands),
+      .in_operand(late_operand),
       .averages,
       .factor(late_factor),
       .constant(late_constant),
@@ -219,8 +249,7 @@ module vector_words_bench #(
       .out_valid(short_valid),
       .out_tag(short_tag),
       .out_value(short_value),
-      .out_saved(unused_short_saved),
-      .out_operands(short_operands)
+      .out_operand(short_operand)
   );
 
   kiln_vector_blocks #(
@@ -239,13 +268,13 @@ module vector_words_bench #(
       .in_lanes(wide_in_lanes),
       .in_target(wide_in_target),
       .in_scale_target(wide_in_scale_target),
-      .in_slot(wide_in_slot),
+      .in_about(wide_in_slot),
       .out_valid(wide_out),
       .out_value(wide_out_value),
       .out_inverse(wide_out_inverse),
       .out_lanes(wide_out_lanes),
       .out_target(wide_out_target),
-      .out_slot(wide_out_slot),
+      .out_about(wide_out_slot),
       .out_scales(wide_out_scales),
       .out_scale_codes(wide_out_scale_codes),
       .out_scale_count(wide_out_scale_count),
@@ -269,13 +298,13 @@ module vector_words_bench #(
       .in_lanes(fine_in_lanes),
       .in_target(fine_in_target),
       .in_scale_target(fine_in_scale_target),
-      .in_slot(fine_in_slot),
+      .in_about(fine_in_slot),
       .out_valid(fine_out),
       .out_value(fine_out_value),
       .out_inverse(fine_out_inverse),
       .out_lanes(fine_out_lanes),
       .out_target(fine_out_target),
-      .out_slot(fine_out_slot),
+      .out_about(fine_out_slot),
       .out_scales(fine_out_scales),
       .out_scale_codes(fine_out_scale_codes),
       .out_scale_count(fine_out_scale_count),

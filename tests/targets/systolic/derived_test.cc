@@ -71,13 +71,19 @@ TEST_P(SystolicDerived, WordsInTheVectorUnitAreTheRtls) {
   const Config& c = *config;
   hardware::Elaborated rtl;
   rtl.Read(hardware::SystemVerilogOf(TopOf(c)),
-           {"kiln_systolic", "kiln_vector_unit", "kiln_vector_issue", "kiln_vector_stage"});
+           {"kiln_systolic", "kiln_vector_unit", "kiln_vector_issue", "kiln_vector_stage",
+            "kiln_operand_buffer", "kiln_vector_blocks"});
   if (HasFatalFailure()) return;
   EXPECT_EQ(WordsInLanes(c), rtl.Parameter("kiln_vector_unit", "departures", "DEPTH"));
   EXPECT_EQ(kDepartureBits, rtl.Parameter("kiln_vector_unit", "departures", "WIDTH"));
-  EXPECT_EQ(kWordBits, rtl.Parameter("kiln_vector_issue", "storage", "WIDTH"));
-  EXPECT_EQ(c.operand_buffer_words + c.vector_convert_latency,
-            rtl.Parameter("kiln_vector_issue", "storage", "WORDS"));
+  EXPECT_EQ(kWordBits + (c.block_size > 0 ? kMarkBits : 0),
+            rtl.Parameter("kiln_vector_issue", "storage", "WIDTH"));
+  EXPECT_EQ(OperandEntries(c), rtl.Parameter("kiln_vector_issue", "storage", "WORDS"));
+  EXPECT_EQ(OperandEntries(c), rtl.Parameter("kiln_operand_buffer", "first", "WORDS"));
+  const auto number = static_cast<int64_t>(NumberBits(c.vector_format));
+  EXPECT_EQ((c.lanes() + 1) * number, rtl.Parameter("kiln_operand_buffer", "first", "WIDTH"));
+  EXPECT_EQ(kTargetBits, rtl.Parameter("kiln_vector_unit", "targets", "WIDTH"));
+  EXPECT_EQ(ProgramSlots(c), rtl.Parameter("kiln_vector_unit", "targets", "WORDS"));
   EXPECT_EQ(kStageControlBits + 2 * static_cast<int>(NumberBits(c.vector_format)),
             rtl.Parameter("kiln_vector_stage", "configurations", "WIDTH"));
   EXPECT_EQ(ProgramSlots(c) * kMaxPasses,
@@ -89,6 +95,7 @@ TEST_P(SystolicDerived, WordsInTheVectorUnitAreTheRtls) {
   EXPECT_EQ(c.operand_buffer_words + 2,
             rtl.Parameter("kiln_vector_issue", "g_blocks.slots", "DEPTH"));
   EXPECT_EQ(kMarkBits, rtl.Parameter("kiln_vector_unit", "g_blocks.marks_in_lanes", "WIDTH"));
+  EXPECT_EQ(WaitingWords(c), rtl.Parameter("kiln_vector_blocks", "waiting", "DEPTH"));
 }
 
 INSTANTIATE_TEST_SUITE_P(DesignPoints, SystolicDerived, testing::Values(kSmallPoint, kScaled),

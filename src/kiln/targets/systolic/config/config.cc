@@ -11,6 +11,7 @@
 #include "kiln/numerics/mac.h"
 #include "kiln/numerics/quire.h"
 #include "kiln/support/yaml.h"
+#include "kiln/targets/systolic/config/derived.h"
 #include "kiln/targets/systolic/config/keys.h"
 
 namespace kiln::systolic {
@@ -324,11 +325,13 @@ void ReadVectorUnit(const YamlMap& root, ConfigReader& reader, Config& c) {
               fmt::format("at least {}", LeastFunctionLatency(c)));
   }
   reader.ReadTo("operand_buffer_words");
-  if (c.operand_buffer_words + c.vector_convert_latency > kMostOperandBuffer) {
-    root.Fail("operand_buffer_words",
-              fmt::format("{} words and {} cycles of conversion take more than {} entries",
-                          c.operand_buffer_words, c.vector_convert_latency, kMostOperandBuffer),
-              fmt::format("at most {}", kMostOperandBuffer - c.vector_convert_latency));
+  if (OperandEntries(c) > kMostOperandBuffer) {
+    root.Fail(
+        "operand_buffer_words",
+        fmt::format("{} words and {} cycles of conversion and stage take more than {} entries",
+                    c.operand_buffer_words, c.vector_convert_latency + c.vector_stage_latency,
+                    kMostOperandBuffer),
+        fmt::format("at most {}", c.operand_buffer_words + kMostOperandBuffer - OperandEntries(c)));
   }
 }
 

@@ -19,6 +19,8 @@ inline constexpr int kScalePortBytes = 8;  // SCALE_PORT_BYTES: width of the por
 inline constexpr int kWordBits = 133;           // WORD_T_BITS
 inline constexpr int kDepartureBits = 88;       // DEPARTURE_BITS
 inline constexpr int kMarkBits = 42;            // MARK_BITS
+inline constexpr int kTargetBits = 134;         // TARGET_BITS
+inline constexpr int kCodeBits = 102;           // CODE_BITS
 inline constexpr int kOperandTagBits = 23;      // OPERAND_TAG_BITS
 inline constexpr int kOperandScaleTagBits = 9;  // SCALE_TAG_BITS
 
@@ -30,10 +32,26 @@ inline int64_t OutstandingRequests(const Config& c) { return int64_t{c.memory_la
 inline int64_t ProgramSlots(const Config& c) { return int64_t{c.command_queue_depth} + 8; }
 // The bits of a stage's configuration besides its two immediates, which have the bits of numbers.
 inline constexpr int kStageControlBits = 16;
+// Returns the words of the operand buffer: those that wait, and those whose operands are still read
+// in the lanes (ENTRIES).
+inline int OperandEntries(const Config& c) {
+  return c.operand_buffer_words + c.vector_convert_latency + c.vector_stage_latency;
+}
 // Returns the words that the lanes can hold: WORDS_IN_LANES.
 inline int64_t WordsInLanes(const Config& c) {
   return int64_t{c.vector_stages + 2} * c.vector_stage_latency +
          int64_t{c.vector_stages} * c.vector_function_latency + c.vector_convert_latency + 1;
+}
+// Returns the lanes that share a copy of what all lanes read: lanes_of_copy.
+inline int64_t LanesOfCopy(const Config& c) { return c.lanes() > 16 ? 8 : c.lanes(); }
+// Returns the words that wait for the scale of their scale block: WORDS of kiln_vector_blocks.
+inline int64_t WaitingWords(const Config& c) {
+  const int64_t lanes = c.lanes(), scales = std::max<int64_t>(1, lanes / c.block_size),
+                sharing = std::max<int64_t>(1, c.block_size / lanes);
+  const int64_t beats = CeilDivide(lanes * c.input_format.bytes(), c.output_port_bytes) + 1;
+  const int64_t levels = CeilLog2(lanes / scales);
+  return sharing + c.vector_stage_latency * (levels + 1) + (sharing - 1) * std::max(beats, scales) +
+         2;
 }
 // Returns the set of present stages that have functions or have none, and a divider or none.
 inline uint32_t StagesWith(const Config& c, bool functions, bool divider) {
@@ -43,6 +61,11 @@ inline uint32_t StagesWith(const Config& c, bool functions, bool divider) {
 // Returns the cycles from an address to its first beat of an ideal memory behind the ports.
 inline int AnswerCycles(const Config& c) { return c.memory_latency - c.port_latency(); }
 
+// Returns the bits of a request in flight in a read port: PENDING of kiln_axi_read_port.
+inline int64_t RequestBits(int64_t port_bytes, int64_t word_bytes, int64_t tag_bits) {
+  const int64_t most_beats = (word_bytes + 2 * port_bytes - 2) / port_bytes;
+  return 1 + CeilLog2(port_bytes) + CeilLog2(most_beats + 1) + tag_bits;
+}
 // Returns the weight tiles that a bank of the weight buffer holds: TILES.
 inline int64_t WeightTiles(const Config& c) { return c.weight_buffer_words / c.array_rows; }
 
