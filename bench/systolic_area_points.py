@@ -115,13 +115,18 @@ def around_the_array():
             (2, "fp32", "fp32", "", 3, False), (2, "bf16", "fp32", "", 2, True),
             (2, "int32", "fp32", "e8m0", 3, False), (4, "int32", "fp32", "e8m0", 3, False),
             (8, "int32", "fp32", "e8m0", 3, True), (4, "bf16", "fp32", "e8m0", 3, False),
-            (2, "int24", "fp32", "e8m0", 1, True)]:
+            (2, "int32", "bf16", "e8m0", 3, False), (4, "int32", "bf16", "e8m0", 3, False),
+            (8, "int32", "bf16", "e8m0", 3, True), (2, "int24", "fp32", "e8m0", 1, True)]:
         parameters = {"ARRAY_COLUMNS": columns, "PSUM_FORMAT": psum,
                       "ACCUMULATION_FORMAT": accumulation, "SCALED": 1 if scale else 0,
                       "ACCUMULATION_LATENCY": latency}
         if scale:
             parameters["SCALE_FORMAT"] = scale
         yield "kiln_accumulation_buffer", "", parameters, check
+    for columns, check in [(4, False), (8, True)]:
+        yield ("kiln_accumulation_buffer", "",
+               {"ARRAY_COLUMNS": columns, "PSUM_FORMAT": "bf16", "ACCUMULATION_FORMAT": "bf16",
+                "ACCUMULATION_LATENCY": 2, "DEPTHWISE": 0}, check)
     for size, step, scale, words, check in [(2, 1, "e8m0", 1024, False),
                                             (4, 1, "e8m0", 1024, False),
                                             (8, 1, "e8m0", 1024, True), (4, 2, "e8m0", 256, False),
@@ -203,7 +208,7 @@ def number_format(name):
 
 
 def vector_stages():
-    """Yields the vector unit's stages, with rows for the lanes and registers in them."""
+    """Yields the vector unit's stages, with rows for the lanes in them, and their registers."""
     # Program memories are small, because their area grows with their bits. There are two lanes,
     # because a single lane would be merged into the stage. `turned` names the row of a point that
     # is for checking although the point's other rows are for fitting, or the other way round.
@@ -216,8 +221,7 @@ def vector_stages():
         numbers = number_format(vector)
         parts = {"HAS_FUNCTIONS": functions, "HAS_DIVIDER": divider}
         memory = {"LANES": lanes, "SLOTS": slots, "ROWS": rows}
-        points = [("kiln_vector_lane", "kiln_spline", parts | numbers),
-                  ("kiln_vector_registers", "", {"LANES": lanes, "LATENCY": latency} | numbers)]
+        points = [("kiln_vector_lane", "kiln_spline", parts | numbers)]
         if functions:
             points.append(("kiln_spline", "", numbers))
         points = [point + (check != (point[0] == turned),) for point in points]
@@ -225,9 +229,14 @@ def vector_stages():
         yield ("kiln_vector_stage", memory | {"HAS_FUNCTIONS": 0, "HAS_DIVIDER": 0} | numbers,
                [("kiln_vector_stage", "kiln_vector_lane kiln_vector_registers", memory | numbers,
                  check != (turned == "kiln_vector_stage"))], check)
-    for lanes, latency in [(1, 1), (2, 4)]:
-        registers = {"LANES": lanes, "LATENCY": latency}
-        yield "kiln_vector_registers", registers, [("kiln_vector_registers", "", registers)], True
+    for lanes, latency, vector_bits, value, saved, operands, check in [
+            (2, 1, 32, 1, 1, 7, False), (2, 3, 16, 0, 1, 7, False), (4, 3, 16, 0, 1, 7, False),
+            (8, 6, 16, 0, 1, 7, False), (4, 3, 16, 1, 0, 0, False), (1, 3, 16, 1, 0, 0, False),
+            (8, 3, 16, 0, 0, 1, False), (8, 3, 16, 0, 0, 0, False), (8, 3, 16, 0, 1, 7, True),
+            (4, 6, 16, 0, 1, 7, True), (2, 3, 16, 1, 0, 0, True), (4, 3, 16, 0, 0, 1, True)]:
+        registers = {"LANES": lanes, "LATENCY": latency, "NUMBER": vector_bits,
+                     "CARRIES_VALUE": value, "CARRIES_SAVED": saved, "CARRIES_OPERANDS": operands}
+        yield "kiln_vector_registers", registers, [("kiln_vector_registers", "", registers)], check
 
 
 def operand_buffers():
@@ -266,9 +275,10 @@ def lanes_around():
         more = {"SLOTS": 1, "FUNCTION_STAGES": 0, "DIVIDE_STAGES": 0}
         yield ("kiln_reduction", parameters | more,
                [("kiln_reduction", "kiln_vector_stage kiln_vector_registers", parameters)], check)
-    for words, check in [(4, False), (8, True)]:
-        yield "kiln_vector_issue", {"WORDS": words}, [("kiln_vector_issue", "",
-                                                       {"WORDS": words})], check
+    for words, more, check in [(4, {}, False), (8, {}, True), (4, {"BLOCKS": 1}, False),
+                               (16, {}, False), (16, {"BLOCKS": 1}, True)]:
+        parameters = {"WORDS": words} | more
+        yield "kiln_vector_issue", parameters, [("kiln_vector_issue", "", parameters)], check
     for lanes, latency, block, element, check in [(2, 1, 8, "int8", False),
                                                   (4, 2, 8, "int8", False),
                                                   (4, 1, 16, "e4m3", True),
@@ -363,7 +373,6 @@ def whole_machine():
     """
     rows = [("kiln_vector_lane", "kiln_spline", {"HAS_FUNCTIONS": 1, "HAS_DIVIDER": 1}),
             ("kiln_spline", "", {}),
-            ("kiln_vector_registers", "", {"LANES": 4, "LATENCY": 4}),
             ("kiln_vector_source", "kiln_vector_registers",
              {"LANES": 4, "ACCUMULATION_FORMAT": "int32"}),
             ("kiln_reduction", "kiln_vector_stage kiln_vector_registers",
@@ -375,8 +384,7 @@ def whole_machine():
               "HAS_DIVIDER": 0}
     yield ("kiln_vector_stage", scalar,
            [("kiln_vector_stage", "kiln_vector_lane kiln_vector_registers",
-             {"LANES": 1, "SLOTS": 12}),
-            ("kiln_vector_registers", "", {"LANES": 1, "LATENCY": 4})], False)
+             {"LANES": 1, "SLOTS": 12})], False)
 
 
 def short_unit():

@@ -168,29 +168,25 @@ Features RealAccumulators(const Parameters& p, const Fitted&) {
   const double scale = factor <= 1 ? 1 : std::min(24.0, 2 * factor);
   const double significand = WidthsOf(psum).significand_bits;
   const RealSum adder(significand + (scaled ? scale : 0), WidthsOf(psum).exponent_bits, sum);
-  // A number is three flags, exponent and significand; half a sum has a fourth flag. Psums of array
-  // and depthwise unit have registers of their own.
+  // A number is three flags, exponent and significand; half a sum has a fourth flag. The sums of the
+  // depthwise unit wait as long as the array's, and are converted without registers.
   const double term = 6 + WidthsOf(sum).exponent_bits + WidthsOf(sum).significand_bits +
                       adder.exponent_bits + significand + (scaled ? scale : 0);
   const double half = 4 + adder.exponent_bits + adder.width;
   const double latency = static_cast<double>(p.Number("ACCUMULATION_LATENCY", 1));
-  const double stages = 2 * ((latency > 1 ? half : 0) + (latency > 2 ? term : 0));
-  // Psums of the depthwise unit, which have no scale, are added to zero. The adder is left of that
-  // only if registers part its halves.
-  const RealSum unscaled(significand, WidthsOf(psum).exponent_bits, sum);
-  const double second = latency > 1 ? unscaled.width : 0;
-  return {
-      {"column", columns},
-      {"register bits", columns * sum.bits},
-      {"register bits within", columns * stages},
-      {"width of the sum", columns * (adder.width + second)},
-      {"places of the sum's shifters", columns * (ShifterArea(adder.width) + ShifterArea(second))},
-      {"pairs of bits of psum and scale", scaled ? columns * significand * scale : 0},
-      {"places of an integer psum", columns * IntegerPlaces(psum)},
-      {"places of a float psum", columns * FloatPlaces(psum)},
-      {"sum bits of a second bank",
-       p.Number("ACCUMULATION_BUFFER_BANKS", 2) > 1 ? columns * sum.bits : 0},
-      {"buffer", 1}};
+  const double waiting = p.Number("DEPTHWISE", 1) != 0 ? (latency - 1) * sum.bits : 0;
+  const double stages = (latency > 1 ? half : 0) + (latency > 2 ? term : 0) + waiting;
+  return {{"column", columns},
+          {"register bits", columns * sum.bits},
+          {"register bits within", columns * stages},
+          {"width of the sum", columns * adder.width},
+          {"places of the sum's shifters", columns * ShifterArea(adder.width)},
+          {"pairs of bits of psum and scale", scaled ? columns * significand * scale : 0},
+          {"places of an integer psum", columns * IntegerPlaces(psum)},
+          {"places of a float psum", columns * FloatPlaces(psum)},
+          {"sum bits of a second bank",
+           p.Number("ACCUMULATION_BUFFER_BANKS", 2) > 1 ? columns * sum.bits : 0},
+          {"buffer", 1}};
 }
 bool AccumulatesIntegers(const Parameters& p) {
   return p.FormatOf("ACCUMULATION_FORMAT", "int32").is_integer();
@@ -256,10 +252,8 @@ Features ReadChannel(const Parameters& p, const Fitted&) {
   return {{"port", 1},
           {"places of a word", port.word_bits * CountedBits(port.data_bits / 8)},
           {"bits of a word's beats", port.chunk_bits},
-          {"bits of requests under way",
-           port.outstanding * (port.tag_bits + CountedBits(port.data_bits / 8) + 1 +
-                               CountedBits(port.chunk_bits / port.data_bits + 1))},
-          {"requests under way", port.outstanding}};
+          {"bits of a request", port.tag_bits + CountedBits(port.data_bits / 8) + 1 +
+                                    CountedBits(port.chunk_bits / port.data_bits + 1)}};
 }
 Features WriteChannel(const Parameters& p, const Fitted&) {
   const Port port(p);

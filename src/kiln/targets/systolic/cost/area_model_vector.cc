@@ -2,6 +2,7 @@
 // their own models, because synthesis keeps them as separate modules inside others
 // (hardware/synthesis_boundaries.h).
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,7 @@ using Features = std::vector<Feature>;
 using Parameters = ModuleParameters;
 using Fitted = std::vector<FittedModel>;
 
-constexpr double kScalars = 4,
-                 kValues = 6;  // of a lane: value, saved values, operands
+constexpr double kScalars = 4;
 
 const Format& VectorFormat(const Parameters& p) { return p.FormatOf("VECTOR_FORMAT", "fp32"); }
 double Number(const Parameters& p) { return NumberBits(VectorFormat(p)); }
@@ -117,15 +117,19 @@ Features StageFeatures(const Parameters& p, const Fitted&) {
           {"lane bits", Count(p, "LANES", 4) * Number(p)},
           {"stage", 1}};
 }
+// The value of a lane, two saved values and three operands, or those of them that are carried.
 Features Registers(const Parameters& p, const Fitted&) {
   const double lanes = Count(p, "LANES", 4), latency = Count(p, "LATENCY", 1);
-  return {
-      {"lane bits", lanes * latency * kValues * Number(p)}, {"stages", latency}, {"registers", 1}};
+  const auto operands = static_cast<uint64_t>(p.Number("CARRIES_OPERANDS", 0b111));
+  const double values =
+      Count(p, "CARRIES_VALUE", 1) + 2 * Count(p, "CARRIES_SAVED", 1) + std::popcount(operands);
+  const double number = p.Number("NUMBER", static_cast<int64_t>(Number(p)));
+  return {{"lane bits", lanes * latency * values * number}, {"stages", latency}, {"registers", 1}};
 }
 
 Features OperandBuffer(const Parameters& p, const Fitted&) {
   const double lanes = Count(p, "LANES", 4), words = Count(p, "WORDS", 32);
-  return {{"factor bits", words * Number(p)},
+  return {{"words", words},
           {"lane bits", lanes * Number(p)},
           {"buffer", 1},
           {"block scales", HasBlocks(p)}};
@@ -221,15 +225,13 @@ Features Blocks(const Parameters& p, const Fitted&) {
   const double lanes = Count(p, "LANES", 4), latency = Count(p, "LATENCY", 1),
                block = Count(p, "BLOCK_SIZE", 8);
   const double scales = std::max(1.0, lanes / block), sharing = std::max(1.0, block / lanes);
-  const double levels = CeilLog2(static_cast<int64_t>(std::ceil(lanes / scales)));
   const double beats =
       std::ceil(lanes * p.FormatOf("ELEMENT_FORMAT").bytes() / Count(p, "OUTPUT_PORT_BYTES", 16)) +
       1;
   const double waiting = (sharing - 1) * std::max(beats, scales) + 2;
-  const double words = sharing + latency * (levels + 1) + waiting;
-  constexpr double kWordBits = 90,
+  constexpr double kWordBits = 190,
                    kScaleBits = 40;  // addresses and others besides the values; code and inverse
-  return {{"bits of words", words * (lanes * Number(p) + kWordBits)},
+  return {{"bits of a word", lanes * Number(p) + kWordBits},
           {"bits of scales", (waiting + latency) * scales * kScaleBits},
           {"bits of the tree", latency * (lanes - scales) * Number(p)},
           {"scales", scales},

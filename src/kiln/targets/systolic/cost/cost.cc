@@ -24,7 +24,8 @@ using hardware::MemoryEnergyPerBit;
 using hardware::MultiplyEnergy;
 using hardware::RegisterEnergyPerBit;
 
-constexpr int64_t kLaneBits = 32, kCodeRegisters = 2;  // of a weight: shadow and array
+constexpr int64_t kLaneBits = 32, kCodeRegisters = 2;   // of a weight: shadow and array
+constexpr int kOperand0 = 0b001, kAllOperands = 0b111;  // bits of CARRIES_OPERANDS
 
 // Sizes that several units use.
 struct Sizes {
@@ -72,10 +73,12 @@ Memories RowMemory(const Config& c) {
   return {1, int64_t{c.vector_row_buffer_words} * c.lanes() *
                  static_cast<int64_t>(NumberBits(c.vector_format))};
 }
-// The operand buffer holds the words of each operand.
-Memories OperandMemories(const Config& c) {
-  return {kMaxOperands, int64_t{c.operand_buffer_words + c.vector_convert_latency} * c.lanes() *
-                            static_cast<int64_t>(NumberBits(c.vector_format))};
+// The operand buffer holds the words of each operand, and beside the first one's a factor.
+int64_t OperandMemoryBits(const Config& c, int64_t numbers) {
+  return OperandEntries(c) * numbers * static_cast<int64_t>(NumberBits(c.vector_format));
+}
+Memories OperandMemories(const Config& c) {  // those of the other operands
+  return {kMaxOperands - 1, OperandMemoryBits(c, c.lanes())};
 }
 
 // The configurations of a stage, for each pass of each program, and those of a scalar stage.
@@ -88,12 +91,20 @@ Memories StageMemories(const Config& c) {
 std::vector<Memories> WordMemories(const Config& c) {
   const int64_t waiting = c.operand_buffer_words, in_lanes = WordsInLanes(c);
   constexpr int64_t kLengthBits = 32, kBeatBits = 16;
-  std::vector<Memories> memories = {{1, (waiting + c.vector_convert_latency) * kWordBits},
+  const bool blocks = c.block_size > 0;
+  const int64_t copies = CeilDivide(c.lanes(), LanesOfCopy(c));
+  std::vector<Memories> memories = {{1, OperandEntries(c) * (kWordBits + (blocks ? kMarkBits : 0))},
                                     {1, (waiting + 2) * kLengthBits},
-                                    {1, in_lanes * kDepartureBits}};
-  if (c.block_size > 0) {
+                                    {1, in_lanes * kDepartureBits},
+                                    {1, ProgramSlots(c) * kTargetBits}};
+  if (copies > 1) memories.push_back({copies, ProgramSlots(c) * kLaneBits});
+  if (blocks) {
+    const int64_t slot = IndexBits(ProgramSlots(c));
+    const int64_t word = 1 + c.lanes() * static_cast<int64_t>(NumberBits(c.vector_format)) +
+                         CeilLog2(c.lanes() + 1) + 2 * kAddressBits + slot + kCodeBits;
     memories.push_back({1, (waiting + 2) * kBeatBits});
     memories.push_back({1, in_lanes * kMarkBits});
+    memories.push_back({1, WaitingWords(c) * word});
   }
   return memories;
 }
@@ -135,12 +146,15 @@ std::vector<ModuleInstances> Elements(const Config& c) {
   return elements;
 }
 
-ModuleInstances ReadPort(const Config& c, int64_t port_bytes, int64_t word_bytes,
-                         int64_t tag_bits) {
+// Adds a read port, with its memory of the requests in flight.
+void AddReadPort(const Config& c, int64_t port_bytes, int64_t word_bytes, int64_t tag_bits,
+                 UnitParts* unit) {
   ModuleParameters p;
   p.Set("DATA_BYTES", port_bytes).Set("MAX_BYTES", word_bytes).Set("TAG_BITS", tag_bits);
   p.Set("OUTSTANDING", OutstandingRequests(c));
-  return {"kiln_read_channel", p};
+  unit->modules.push_back({"kiln_read_channel", p});
+  unit->memories.push_back(
+      {1, OutstandingRequests(c) * RequestBits(port_bytes, word_bytes, tag_bits)});
 }
 
 UnitParts Array(const Config& c) {
@@ -174,6 +188,7 @@ UnitParts Accumulators(const Config& c) {
       .Set("ACCUMULATION_BUFFER_BANKS", c.accumulation_buffer_banks);
   p.Set("ACCUMULATION_FORMAT", c.accumulation_format).Set("SCALED", c.block_size > 0 ? 1 : 0);
   p.Set("SCALE_FORMAT", c.scale_format).Set("ACCUMULATION_LATENCY", c.accumulation_latency);
+  p.Set("DEPTHWISE", c.depthwise_multipliers > 0 ? 1 : 0);
   return {"accumulators", {{"kiln_accumulation_buffer", p}}, {AccumulationMemories(c)}};
 }
 
@@ -190,14 +205,13 @@ UnitParts ScalesUnit(const Config& c) {
   ModuleParameters results;
   results.Set("DATA_BYTES", kScalePortBytes).Set("MAX_BYTES", scale_bytes).Set("TAG_BITS", 1);
   results.Set("OUTSTANDING", OutstandingRequests(c));
-  return {
+  UnitParts unit = {
       "block scales",
-      {{"kiln_block_scales", p},
-       ReadPort(c, kScalePortBytes, scale_bytes, InputScaleTagBits(c)),
-       ReadPort(c, kScalePortBytes, scale_bytes, WeightScaleTagBits(c)),
-       ReadPort(c, kScalePortBytes, scale_bytes, kOperandScaleTagBits),
-       {"kiln_write_channel", results}},
+      {{"kiln_block_scales", p}, {"kiln_write_channel", results}},
       {{1, 2 * int64_t{c.input_buffer_words} * (bits + 1)}, {c.array_columns, 2 * tiles * bits}}};
+  for (const int tag_bits : {InputScaleTagBits(c), WeightScaleTagBits(c), kOperandScaleTagBits})
+    AddReadPort(c, kScalePortBytes, scale_bytes, tag_bits, &unit);
+  return unit;
 }
 
 UnitParts Depthwise(const Config& c) {
@@ -216,10 +230,9 @@ UnitParts InputFetch(const Config& c) {
       .Set("ARRAY_COLUMNS", c.array_columns)
       .Set("INPUT_BITS", c.input_bits());
   p.Set("BLOCK_SIZE", c.block_size);
-  return {"input fetch",
-          {{"kiln_input_fetch", p},
-           ReadPort(c, c.input_port_bytes, InputRequestBytes(c), InputTagBits(c))},
-          {}};
+  UnitParts unit = {"input fetch", {{"kiln_input_fetch", p}}, {}};
+  AddReadPort(c, c.input_port_bytes, InputRequestBytes(c), InputTagBits(c), &unit);
+  return unit;
 }
 UnitParts WeightFetch(const Config& c) {
   ModuleParameters p;
@@ -227,15 +240,21 @@ UnitParts WeightFetch(const Config& c) {
       .Set("ARRAY_COLUMNS", c.array_columns)
       .Set("WEIGHT_BITS", c.weight_bits());
   p.Set("BLOCK_SIZE", c.block_size);
-  return {"weight fetch",
-          {{"kiln_weight_fetch", p},
-           ReadPort(c, c.weight_port_bytes, WeightRequestBytes(c), WeightTagBits(c))},
-          {}};
+  UnitParts unit = {"weight fetch", {{"kiln_weight_fetch", p}}, {}};
+  AddReadPort(c, c.weight_port_bytes, WeightRequestBytes(c), WeightTagBits(c), &unit);
+  return unit;
 }
 UnitParts ParameterFetch(const Config& c) {
   ModuleParameters p;
   p.Set("ARRAY_COLUMNS", c.array_columns);
   return {"channel parameters", {{"kiln_parameter_fetch", p}}, {ParameterMemories(c)}};
+}
+
+// Sets what registers carry along a word.
+ModuleParameters Carrying(ModuleParameters registers, bool value, bool saved, int operands) {
+  return registers.Set("CARRIES_VALUE", value ? 1 : 0)
+      .Set("CARRIES_SAVED", saved ? 1 : 0)
+      .Set("CARRIES_OPERANDS", operands);
 }
 
 // Adds the stages of `lanes` lanes. Lanes are grouped by whether they have functions and a divider.
@@ -251,7 +270,12 @@ void AddStages(const Config& c, int64_t lanes, std::vector<ModuleInstances>* mod
       ModuleParameters lane = stage;
       if (functions || divider)
         lane.Set("LATENCY", c.vector_stage_latency + c.vector_function_latency);
-      modules->push_back({"kiln_vector_registers", lane, std::popcount(stages)});
+      // Nothing is carried behind the last stage and behind scalar stages.
+      const int last =
+          lanes > 1 ? static_cast<int>(stages >> (c.vector_stages - 1) & 1) : std::popcount(stages);
+      modules->push_back({"kiln_vector_registers", Carrying(lane, false, true, kAllOperands),
+                          std::popcount(stages) - last});
+      modules->push_back({"kiln_vector_registers", Carrying(lane, false, false, 0), last});
       lane.Set("HAS_FUNCTIONS", functions ? 1 : 0).Set("HAS_DIVIDER", divider ? 1 : 0);
       modules->push_back({"kiln_vector_lane", lane, lanes * std::popcount(stages)});
       if (!functions) continue;
@@ -272,10 +296,12 @@ std::vector<ModuleInstances> LaneModules(const Config& c) {
   p.Set("CONVERT", c.vector_convert_latency);
   p.Set("ACCUMULATION_FORMAT", c.accumulation_format);
   std::vector<ModuleInstances> modules = {
-      {"kiln_vector_source", p}, {"kiln_vector_registers", p}, {"kiln_reduction", p}};
+      {"kiln_vector_source", p},
+      {"kiln_vector_registers", Carrying(p, false, false, kOperand0)},
+      {"kiln_reduction", p}};
   for (int64_t nodes = std::bit_ceil(static_cast<uint64_t>(c.lanes())) / 2; nodes > 0; nodes /= 2) {
-    modules.push_back(
-        {"kiln_vector_registers", ModuleParameters(p).Set("LANES", nodes)});  // a level of the tree
+    const ModuleParameters level = ModuleParameters(p).Set("LANES", nodes);
+    modules.push_back({"kiln_vector_registers", Carrying(level, true, false, 0)});
   }
   AddStages(c, c.lanes(), &modules);
   AddStages(c, 1, &modules);
@@ -290,7 +316,7 @@ UnitParts Vector(const Config& c) {
   p.Set("SLOTS", ProgramSlots(c))
       .Set("VECTOR_STAGE_LATENCY", c.vector_stage_latency)
       .Set("LATENCY", c.vector_stage_latency);
-  p.Set("WORDS", c.operand_buffer_words + c.vector_convert_latency)
+  p.Set("WORDS", OperandEntries(c))
       .Set("VECTOR_FORMAT", c.vector_format)
       .Set("BLOCK_SIZE", c.block_size);
   p.Set("BLOCKS", c.block_size > 0 ? 1 : 0).Set("SCALE_FORMAT", c.scale_format);
@@ -307,13 +333,17 @@ UnitParts Vector(const Config& c) {
       {"kiln_operand_buffer", p},
       {"kiln_operand_decoder", p, c.lanes()},
       {IsShortFloat(c.vector_format) ? "kiln_short_quantiser" : "kiln_quantiser", p, c.lanes()},
-      ReadPort(c, c.operand_port_bytes, word_bytes, OperandPortTagBits(c)),
       {"kiln_write_channel", output}};
   if (c.block_size > 0) modules.push_back({"kiln_vector_blocks", p});
   for (ModuleInstances& module : LaneModules(c)) modules.push_back(std::move(module));
   std::vector<Memories> memories = WordMemories(c);
-  memories.insert(memories.end(), {RowMemory(c), OperandMemories(c), StageMemories(c)});
-  return {"vector unit", modules, memories};
+  memories.insert(memories.end(), {RowMemory(c),
+                                   StageMemories(c),
+                                   OperandMemories(c),
+                                   {1, OperandMemoryBits(c, c.lanes() + 1)}});
+  UnitParts unit = {"vector unit", modules, memories};
+  AddReadPort(c, c.operand_port_bytes, word_bytes, OperandPortTagBits(c), &unit);
+  return unit;
 }
 
 UnitParts Head(const Config& c) {
