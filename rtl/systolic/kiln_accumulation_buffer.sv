@@ -147,22 +147,62 @@ module kiln_accumulation_buffer #(
     );
   end
 
-  // A psum of the depthwise unit is added to 0, which takes no register: it has WRITE_CYCLES cycles
-  // until it is written, of which the sum takes part of the first one.
+  // A psum of the depthwise unit is added to 0. That takes no register within the sum: it is
+  // combinational, and WRITE_CYCLES registers follow it. In the accumulators' own real format the
+  // sum is the psum itself, with +0 for both zeros and one code for all NaN.
+  localparam int KIND = kiln_format_pkg::kind(ACCUMULATION_FORMAT);
+  localparam bit SAME = PSUM_FORMAT == ACCUMULATION_FORMAT &&
+      KIND != kiln_format_pkg::KIND_INTEGER && KIND != kiln_format_pkg::KIND_QUIRE;
   if (DEPTHWISE) begin : g_depthwise
     logic [WORD_BITS-1:0] converted;
     for (genvar c = 0; c < ARRAY_COLUMNS; c++) begin : g_column
-      kiln_accumulate #(
-          .PSUM_FORMAT(PSUM_FORMAT),
-          .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT)
-      ) convert (
-          .clock,
-          .advance(storing_begins),
-          .accumulation_in('0),
-          .psum(depthwise_psums[c*PSUM_BITS+:PSUM_BITS]),
-          .scale(ONE),
-          .accumulation_out(converted[c*ACCUMULATION_BITS+:ACCUMULATION_BITS])
-      );
+      logic [PSUM_BITS-1:0] psum;
+      assign psum = depthwise_psums[c*PSUM_BITS+:PSUM_BITS];
+      if (SAME) begin : g_same
+        localparam int SIGNIFICAND_BITS = kiln_format_pkg::significand_bits(PSUM_FORMAT);
+        localparam int EXPONENT_BITS = kiln_format_pkg::number_exponent_bits(PSUM_FORMAT);
+        logic nan, infinite, unused_negative;
+        logic signed [EXPONENT_BITS-1:0] unused_exponent;
+        logic [SIGNIFICAND_BITS-1:0] significand;
+        logic [PSUM_BITS-1:0] nan_code;
+        kiln_decode #(
+            .FORMAT(PSUM_FORMAT)
+        ) decode (
+            .code(psum),
+            .nan,
+            .infinite,
+            .negative(unused_negative),
+            .exponent(unused_exponent),
+            .significand
+        );
+        kiln_encode #(
+            .FORMAT(PSUM_FORMAT),
+            .SIGNIFICAND_BITS(SIGNIFICAND_BITS),
+            .EXPONENT_BITS(EXPONENT_BITS)
+        ) encode_nan (
+            .nan(1'b1),
+            .infinite(1'b0),
+            .negative(1'b0),
+            .exponent('0),
+            .significand('0),
+            .random('0),
+            .code(nan_code)
+        );
+        assign converted[c*ACCUMULATION_BITS+:ACCUMULATION_BITS] =
+            nan ? nan_code : significand == '0 && !infinite ? '0 : psum;
+      end else begin : g_other
+        kiln_accumulate #(
+            .PSUM_FORMAT(PSUM_FORMAT),
+            .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT)
+        ) convert (
+            .clock,
+            .advance(storing_begins),
+            .accumulation_in('0),
+            .psum,
+            .scale(ONE),
+            .accumulation_out(converted[c*ACCUMULATION_BITS+:ACCUMULATION_BITS])
+        );
+      end
     end
     kiln_delay #(
         .WIDTH (WORD_BITS),
