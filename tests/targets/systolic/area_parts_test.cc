@@ -133,8 +133,8 @@ TEST(SystolicAreaParts, PortsHaveTheSizesOfTheMachine) {
                          // Tag: 4 bits, a tile of 8, a place of 4, a count of 0 to 4.
                          "weight fetch kiln_read_channel 16 4 12 20",
                          // Words of 4 numbers of 32 bits.
-                         "vector unit kiln_read_channel 32 16 24 20",
-                         "vector unit kiln_write_channel 64 16 1 20"));
+                         "vector unit kiln_write_channel 64 16 1 20",
+                         "vector unit kiln_read_channel 32 16 24 20"));
 }
 
 // Sums and errors over two modelled modules, one without a model and one without points that check

@@ -34,7 +34,7 @@ TEST(SystolicConfigLimits, KeysHoldTheirEnds) {
         Row{"parameter_buffer_words", 1, kWords}, Row{"vector_stages", 1, 12},
         Row{"vector_stage_latency", 1, 64}, Row{"vector_row_buffer_words", 1, kWords},
         Row{"vector_rows_in_flight", 1, 1024},
-        Row{"operand_buffer_words", 4, 253},  // and 3 cycles of conversion
+        Row{"operand_buffer_words", 4, 250},  // and 6 cycles of conversion and stage
         Row{"depthwise_multipliers", 0, 256}, Row{"depthwise_buffer_words", 1, kWords},
         Row{"memory_latency", 4, 4096}, Row{"memory_bytes", 4096, int64_t{1} << 40},
         Row{"command_queue_depth", 1, 32}}) {

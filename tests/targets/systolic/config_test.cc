@@ -351,7 +351,7 @@ TEST(SystolicConfig, ErrorsNameFileKeyAndRemedy) {
   EXPECT_THAT(ErrorOf(small + "vector_format: bf16.flush\nvector_function_latency: 1\n"),
               HasSubstr("1 cycles beyond 3 are too few for functions in bf16.flush"));
   EXPECT_THAT(ErrorOf(small + "vector_convert_latency: 9\noperand_buffer_words: 250\n"),
-              HasSubstr("250 words and 9 cycles of conversion"));
+              HasSubstr("250 words and 12 cycles of the conversion and a stage"));
   EXPECT_THAT(ErrorOf(small + "input_format: e4m3.stochastic\n"), HasSubstr("rounds at random"));
   EXPECT_THAT(ErrorOf(small + "input_port_bytes: 12\n"), HasSubstr("12 is not a power of two"));
   EXPECT_THAT(ErrorOf(small + "accumulator_bits: 64\n"), HasSubstr("accumulator_bits"));

@@ -174,8 +174,8 @@ TEST(CostModel, UnitsSumToAWholeMachine) {
   const auto expect = [&](const char* unit, double synthesised, double share) {
     EXPECT_NEAR(logic(unit) / synthesised, 1, share) << unit;
   };
-  constexpr double kReadPort = 589'930.0 / 3, kWritePort = 150'335;
-  expect("vector unit", 13'478'234 + kReadPort + kWritePort, 0.05);
+  constexpr double kReadPort = 247'246.0 / 3, kWritePort = 150'335;
+  expect("vector unit", 11'801'930 + kReadPort + kWritePort, 0.05);
   expect("command processor", 2'897'492, 0.05);
   expect("depthwise unit", 2'136'603, 0.03);
   expect("array", 2'219'964 + 176'277, 0.04);
@@ -202,7 +202,7 @@ TEST(CostModel, WholeMachinesAreAsLargeAsTheirSynthesis) {
     const size_t keys = line.find("\",");
     ASSERT_NE(keys, std::string::npos) << line;
     ASSERT_EQ(std::sscanf(line.c_str() + keys, "\",%lf,%lf,%lf", &asked, &reached, &area), 3);
-    EXPECT_NEAR(cost->gate_equivalents * hardware::kGateArea / area, 1, 0.04) << name;
+    EXPECT_NEAR(cost->gate_equivalents * hardware::kGateArea / area, 1, 0.05) << name;
     ++machines;
   }
   EXPECT_GE(machines, 20);

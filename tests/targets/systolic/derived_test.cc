@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <string>
+
+#include "fmt/format.h"
 #include "kiln/targets/systolic/config/keys.h"
 #include "kiln/targets/systolic/cost/area_counts.h"
 #include "kiln/targets/systolic/emit/emit.h"
@@ -23,6 +27,18 @@ constexpr const char* kScaled =
     "weight_buffer_words: 3\ninput_buffer_words: 16\ndepthwise_multipliers: 0\n"
     "depthwise_buffer_words: 300\nvector_stages: 2\nmemory_latency: 40\n"
     "command_queue_depth: 7\n";
+
+// Words of several scale blocks, in lanes that read copies; and scale blocks of several words.
+constexpr const char* kWide =
+    "family: systolic\nname: wide\narray_rows: 2\narray_columns: 32\ninput_format: e4m3\n"
+    "weight_format: e4m3\nblock_size: 8\nweight_buffer_words: 32\noutput_port_bytes: 8\n"
+    "depthwise_multipliers: 0\nvector_stages: 2\n";
+constexpr const char* kNarrow =
+    "family: systolic\nname: narrow\narray_rows: 4\narray_columns: 4\ninput_format: e4m3\n"
+    "weight_format: e4m3\nblock_size: 32\nweight_buffer_words: 32\noutput_port_bytes: 8\n"
+    "depthwise_multipliers: 0\nvector_stages: 2\nvector_stage_latency: 5\n";
+
+constexpr std::array<const char*, 4> kPointNames = {"small", "scaled", "wide", "narrow"};
 
 class SystolicDerived : public testing::TestWithParam<const char*> {};
 
@@ -90,16 +106,24 @@ TEST_P(SystolicDerived, WordsInTheVectorUnitAreTheRtls) {
             rtl.Parameter("kiln_vector_stage", "configurations", "WORDS"));
   EXPECT_EQ(rtl.Parameter("kiln_vector_issue", "lengths", "WIDTH"), 32);
   EXPECT_EQ(c.operand_buffer_words + 2, rtl.Parameter("kiln_vector_issue", "lengths", "DEPTH"));
+  if (c.lanes() > LanesOfCopy(c)) {
+    const std::string last =
+        fmt::format("g_inverses.g_copy[{}].copy", c.lanes() / LanesOfCopy(c) - 1);
+    EXPECT_EQ(rtl.Parameter("kiln_vector_unit", last.c_str(), "WIDTH"), 32);
+    EXPECT_EQ(ProgramSlots(c), rtl.Parameter("kiln_vector_unit", last.c_str(), "WORDS"));
+  }
   if (c.block_size == 0) return;
   EXPECT_EQ(rtl.Parameter("kiln_vector_issue", "g_blocks.slots", "WIDTH"), 16);
   EXPECT_EQ(c.operand_buffer_words + 2,
             rtl.Parameter("kiln_vector_issue", "g_blocks.slots", "DEPTH"));
   EXPECT_EQ(kMarkBits, rtl.Parameter("kiln_vector_unit", "g_blocks.marks_in_lanes", "WIDTH"));
   EXPECT_EQ(WaitingWords(c), rtl.Parameter("kiln_vector_blocks", "waiting", "DEPTH"));
+  EXPECT_EQ(WaitingWordBits(c, number), rtl.Parameter("kiln_vector_blocks", "waiting", "WIDTH"));
 }
 
-INSTANTIATE_TEST_SUITE_P(DesignPoints, SystolicDerived, testing::Values(kSmallPoint, kScaled),
-                         [](const auto& info) { return info.index == 0 ? "small" : "scaled"; });
+INSTANTIATE_TEST_SUITE_P(DesignPoints, SystolicDerived,
+                         testing::Values(kSmallPoint, kScaled, kWide, kNarrow),
+                         [](const auto& info) { return kPointNames[info.index]; });
 
 TEST(SystolicKeys, GiveAllParametersOfTheMachine) {
   hardware::ExpectKeysGiveAllParameters("rtl/systolic/kiln_systolic.sv",

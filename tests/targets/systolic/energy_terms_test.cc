@@ -295,7 +295,8 @@ TEST(SystolicEnergyTerms, OfSingleEvents) {
        memory(2 * 11 * 4 * 8)},  // ceil(32 / 3) taps a multiplier
       {"channel parameters: bits read and written", memory(16 * 4 * 32)},
       {"vector unit: row buffer bits read and written", memory(8 * 4 * 32)},
-      {"vector unit: operand buffer bits read and written", memory(16 * 4 * 32)},
+      // Words that wait, and those of the cycles until they are read.
+      {"vector unit: operand buffer bits read and written", memory((16 + 4) * 4 * 32)},
       {"vector unit: multiply-adds", multiply + add},
       {"vector unit: multiplications", multiply},
       {"vector unit: additions", add},
@@ -328,11 +329,15 @@ TEST(SystolicAreaTerms, MemoriesOfEveryUnit) {
           {"accumulators", 2 * 16 * 4 * 32},
           {"depthwise unit", 3 * (2 * 128 * 4 * 8) + 3 * (2 * 11 * 4 * 8)},  // a copy a multiplier
           {"channel parameters", 3 * 16 * 4 * 32},
-          // Rows; words of three operands; what is known of 16 waiting words, with lengths of 18,
-          // and of 57 words in the lanes; configurations of twelve stages and as many scalar ones,
-          // for twelve programs of four passes.
-          {"vector unit", 8 * 4 * 32 + 3 * 16 * 4 * 32 + 16 * 133 + 18 * 32 + 57 * 88 +
-                              2 * 12 * 12 * 4 * (16 + 2 * 32)},
+          // 20 requests in flight: a flag, an offset within 8 bytes, up to two beats, a tag.
+          {"input fetch", 20 * (1 + 3 + 2 + 24)},
+          {"weight fetch", 20 * (1 + 3 + 2 + 12)},
+          // Rows; words of three operands, with a factor; what is known of 16 waiting words and of
+          // four until their last operands are read, with lengths of 18, and of 57 words in the
+          // lanes; configurations of twelve stages and as many scalar ones, for twelve programs of
+          // four passes; the programs' output streams; requests of up to three beats.
+          {"vector unit", 8 * 4 * 32 + 3 * 20 * 4 * 32 + 20 * 32 + 20 * 133 + 18 * 32 + 57 * 88 +
+                              2 * 12 * 12 * 4 * (16 + 2 * 32) + 12 * 134 + 20 * (1 + 3 + 2 + 24)},
           {"command processor", (16 + 16) * 128},  // words of the program that are read ahead
       }));
   EXPECT_EQ(cost->on_chip_memory_bits, sum);

@@ -328,7 +328,8 @@ void ReadVectorUnit(const YamlMap& root, ConfigReader& reader, Config& c) {
   if (OperandEntries(c) > kMostOperandBuffer) {
     root.Fail(
         "operand_buffer_words",
-        fmt::format("{} words and {} cycles of conversion and stage take more than {} entries",
+        fmt::format("{} words and {} cycles of the conversion and a stage take more than {} "
+                    "entries",
                     c.operand_buffer_words, c.vector_convert_latency + c.vector_stage_latency,
                     kMostOperandBuffer),
         fmt::format("at most {}", c.operand_buffer_words + kMostOperandBuffer - OperandEntries(c)));

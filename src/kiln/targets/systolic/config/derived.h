@@ -53,6 +53,11 @@ inline int64_t WaitingWords(const Config& c) {
   return sharing + c.vector_stage_latency * (levels + 1) + (sharing - 1) * std::max(beats, scales) +
          2;
 }
+// Returns the bits of one of these words, whose numbers have `number_bits` bits.
+inline int64_t WaitingWordBits(const Config& c, int64_t number_bits) {
+  return 1 + c.lanes() * number_bits + CeilLog2(c.lanes() + 1) + 2 * kAddressBits +
+         IndexBits(ProgramSlots(c)) + kCodeBits;
+}
 // Returns the set of present stages that have functions or have none, and a divider or none.
 inline uint32_t StagesWith(const Config& c, bool functions, bool divider) {
   return c.present_stages((functions ? c.vector_function_stages : ~c.vector_function_stages) &

@@ -311,6 +311,7 @@ const KeyTable<Config>& Keys() {
           {.name = "operand_buffer_words",
            .type = Integer(&Config::operand_buffer_words, kLeastOperandBuffer, kMostOperandBuffer),
            .unit = "words of `array_columns` numbers",
+           .condition = "with `vector_convert_latency` and `vector_stage_latency` at most 256",
            .rtl = {{"OPERAND_BUFFER_WORDS"}},
            .help = "words that can wait for their operands from memory"},
           {.name = "depthwise_multipliers",

@@ -168,8 +168,8 @@ Features RealAccumulators(const Parameters& p, const Fitted&) {
   const double scale = factor <= 1 ? 1 : std::min(24.0, 2 * factor);
   const double significand = WidthsOf(psum).significand_bits;
   const RealSum adder(significand + (scaled ? scale : 0), WidthsOf(psum).exponent_bits, sum);
-  // A number is three flags, exponent and significand; half a sum has a fourth flag. The sums of the
-  // depthwise unit wait as long as the array's, and are converted without registers.
+  // A number is three flags, exponent and significand; half a sum has a fourth flag. The depthwise
+  // unit's sums wait as long as the array's, and are converted without registers.
   const double term = 6 + WidthsOf(sum).exponent_bits + WidthsOf(sum).significand_bits +
                       adder.exponent_bits + significand + (scaled ? scale : 0);
   const double half = 4 + adder.exponent_bits + adder.width;

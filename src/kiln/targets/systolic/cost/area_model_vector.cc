@@ -128,11 +128,8 @@ Features Registers(const Parameters& p, const Fitted&) {
 }
 
 Features OperandBuffer(const Parameters& p, const Fitted&) {
-  const double lanes = Count(p, "LANES", 4), words = Count(p, "WORDS", 32);
-  return {{"words", words},
-          {"lane bits", lanes * Number(p)},
-          {"buffer", 1},
-          {"block scales", HasBlocks(p)}};
+  const double lanes = Count(p, "LANES", 4);
+  return {{"lane bits", lanes * Number(p)}, {"buffer", 1}, {"block scales", HasBlocks(p)}};
 }
 // A short float's buffer also adds and compares the numbers of windows, and keeps what travels
 // beside a conversion.

@@ -99,12 +99,10 @@ std::vector<Memories> WordMemories(const Config& c) {
                                     {1, ProgramSlots(c) * kTargetBits}};
   if (copies > 1) memories.push_back({copies, ProgramSlots(c) * kLaneBits});
   if (blocks) {
-    const int64_t slot = IndexBits(ProgramSlots(c));
-    const int64_t word = 1 + c.lanes() * static_cast<int64_t>(NumberBits(c.vector_format)) +
-                         CeilLog2(c.lanes() + 1) + 2 * kAddressBits + slot + kCodeBits;
     memories.push_back({1, (waiting + 2) * kBeatBits});
     memories.push_back({1, in_lanes * kMarkBits});
-    memories.push_back({1, WaitingWords(c) * word});
+    memories.push_back({1, WaitingWords(c) * WaitingWordBits(c, static_cast<int64_t>(
+                                                                    NumberBits(c.vector_format)))});
   }
   return memories;
 }
@@ -257,8 +255,10 @@ ModuleParameters Carrying(ModuleParameters registers, bool value, bool saved, in
       .Set("CARRIES_OPERANDS", operands);
 }
 
-// Adds the stages of `lanes` lanes. Lanes are grouped by whether they have functions and a divider.
-void AddStages(const Config& c, int64_t lanes, std::vector<ModuleInstances>* modules) {
+// Adds the stages of the lanes, or the scalar stages, which have one lane. Lanes are grouped by
+// whether they have functions and a divider.
+void AddStages(const Config& c, bool scalar, std::vector<ModuleInstances>* modules) {
+  const int64_t lanes = scalar ? 1 : c.lanes();
   ModuleParameters stage;
   stage.Set("LANES", lanes).Set("LATENCY", c.vector_stage_latency).Set("SLOTS", ProgramSlots(c));
   stage.Set("ROWS", c.vector_rows_in_flight).Set("VECTOR_FORMAT", c.vector_format);
@@ -272,7 +272,7 @@ void AddStages(const Config& c, int64_t lanes, std::vector<ModuleInstances>* mod
         lane.Set("LATENCY", c.vector_stage_latency + c.vector_function_latency);
       // Nothing is carried behind the last stage and behind scalar stages.
       const int last =
-          lanes > 1 ? static_cast<int>(stages >> (c.vector_stages - 1) & 1) : std::popcount(stages);
+          scalar ? std::popcount(stages) : static_cast<int>(stages >> (c.vector_stages - 1) & 1);
       modules->push_back({"kiln_vector_registers", Carrying(lane, false, true, kAllOperands),
                           std::popcount(stages) - last});
       modules->push_back({"kiln_vector_registers", Carrying(lane, false, false, 0), last});
@@ -303,8 +303,8 @@ std::vector<ModuleInstances> LaneModules(const Config& c) {
     const ModuleParameters level = ModuleParameters(p).Set("LANES", nodes);
     modules.push_back({"kiln_vector_registers", Carrying(level, true, false, 0)});
   }
-  AddStages(c, c.lanes(), &modules);
-  AddStages(c, 1, &modules);
+  AddStages(c, /*scalar=*/false, &modules);
+  AddStages(c, /*scalar=*/true, &modules);
   return modules;
 }
 

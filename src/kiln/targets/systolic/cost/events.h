@@ -50,7 +50,9 @@ struct Events {
 
   // Vector unit.
   std::array<int64_t, kLaneOperations> lane_operations{};
-  int64_t lane_register_bits = 0;  // bits of values, once for each register that they pass
+  // Bits of values and operands, once for each register from the source to the exit. An operand is
+  // counted in all of them, although it takes none behind the stages that can read it.
+  int64_t lane_register_bits = 0;
 
   // Outer memory: requested bytes by unit, as in Trace::units; the other bytes of beats are not
   // counted. The bytes of block scales are counted apart; traces do not count them.
