@@ -3,7 +3,7 @@
 // properties: stable addresses and words, no overflow
 // sources: bus/kiln_axi_read_port.sv bus/kiln_axi_bursts.sv memory/kiln_fifo.sv
 // sources: bus/kiln_handshake_checker.sv
-// probes: words=dut.pending.count word_list=dut.pending.contents beat=dut.beat
+// probes: words=dut.g_registers.pending.count word_list=dut.g_registers.pending.contents beat=dut.beat
 // probes: rest_valid=dut.bursts.rest_valid rest_beats=dut.bursts.rest_beats
 // probes: queued=dut.bursts.queue.count queue_list=dut.bursts.queue.contents
 // depth: 7

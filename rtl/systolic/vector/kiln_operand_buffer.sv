@@ -1,13 +1,14 @@
 // Converts the elements that the operand port delivers to numbers, combines the positions of a
 // window, and stores the operands of each word until the lanes read them.
-//   time        Data that arrive in cycle t are at the outputs from t + 2 + CONVERT on; `complete`
-//               says in t that all operands of word `complete_place` have arrived.
+//   time        Data that arrive in cycle t are at the outputs from t + 2 + CONVERT on if they
+//               belong to operand 0, and one cycle later otherwise; `complete` says in t that all
+//               operands of word `complete_place` have arrived.
 //   scales      (BLOCK_SIZE > 0) Data of an operand with block scales are taken together with the
 //               last of their scales, in whichever order the two ports deliver them; a scale that
 //               is not the last of its word is taken at once.
 //   read        Operand 0 of the word at `read_place` in a cycle with `read`, its factor and
-//               read_empty are at the outputs from the next cycle on, until the cycle after the next
-//               `read`. The word's operands are written in the cycle of the read at the latest.
+//               read_empty are at the outputs from the next cycle on, until the cycle after the
+//               next `read`. The word's operands are written in the cycle of the read at the latest.
 //   late_read   Likewise for the other operands of the word at late_place, which have been written
 //               in earlier cycles.
 //   nothing     The window of the word at nothing_place has no position in the image (a pulse from
@@ -408,6 +409,8 @@ module kiln_operand_buffer #(
   always_ff @(posedge clock) begin
     if (!reset) begin
       operand_in_range : assert (!take || 32'(in_tag.operand) < OPERANDS);
+      written_before_late_read : assert (!late_read || !write || tag.operand == 2'd0 ||
+          write_index != INDEX_BITS'(late_place));
       lane_in_range : assert (!valid || tag.access != kiln_systolic_pkg::ACCESS_STRIDED ||
           32'(tag.lane) < LANES);
     end

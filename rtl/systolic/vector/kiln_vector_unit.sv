@@ -400,7 +400,7 @@ module kiln_vector_unit #(
       window_x                   <= begin_x;
       window_tap_y               <= begin_tap_y;
       window_tap_x               <= begin_tap_x;
-      // Said here because synthesis does not see the sequencer's zeros.
+      // The zeros are written here because synthesis does not see those of the sequencer.
       operand0_scale_address     <= !BLOCKS ? '0 : next_operand0_scale +
           (begins_below ? next_scale_row_offset : '0) +
           (begins_right ? next_scale_column_offset : '0);
