@@ -110,6 +110,7 @@ void CheckAccumulation(const Accumulators& shape, uint64_t seed) {
     const uint32_t bits = static_cast<uint32_t>(random()) >> random.Below(32);
     if (format.is_integer()) return static_cast<uint32_t>(SignedCode(format, bits));
     if (random.Below(8) == 0) return bits & CodeMask(format);  // specials, too
+    if (random.Below(8) == 0) return 1u << (format.bits - 1);  // -0 of a float
     const double number = std::ldexp(random.Between(-255, 255), -static_cast<int>(random.Below(9)));
     return Encode(format, Exact::FromFloat(static_cast<float>(number)));
   };
