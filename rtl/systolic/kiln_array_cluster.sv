@@ -18,7 +18,7 @@ module kiln_array_cluster #(
     parameter int unsigned ARRAY_PRODUCT_LATENCY = 0,  // see kiln_processing_element
     parameter int unsigned ARRAY_SUM_LATENCY = 1,
     parameter int unsigned ACCUMULATION_LATENCY = 1,  // see kiln_accumulation_buffer
-    parameter bit DEPTHWISE = 1'b1,  // likewise
+    parameter bit DEPTHWISE = 1'b1,  // see kiln_accumulation_buffer
     parameter int unsigned BLOCK_SIZE = 0,  // 0: no block scales; their ports are unused
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
     parameter int unsigned INPUT_BUFFER_WORDS = 1024,

@@ -46,8 +46,8 @@ module kiln_vector_registers #(
   // Register i takes what `former` has at i, which is the input or register i - 1.
   logic [LATENCY-1:0] valids;
   logic [LATENCY*TAG-1:0] tags, former_tags;
-  assign moves       = LATENCY'({valids, in_valid});
-  assign former_tags = (LATENCY * TAG)'({tags, in_tag});
+  assign moves        = LATENCY'({valids, in_valid});
+  assign former_tags  = (LATENCY * TAG)'({tags, in_tag});
   assign next_valid   = moves[LATENCY-1];
   assign next_program =
       former_tags[(LATENCY-1)*TAG+kiln_vector_pkg::TAG_PROGRAM+:kiln_vector_pkg::PROGRAM_BITS];

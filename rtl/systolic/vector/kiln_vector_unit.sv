@@ -595,12 +595,12 @@ module kiln_vector_unit #(
   logic [1:0] raw_source;
   logic [NUMBER-1:0] raw_constant, raw_window_factor;
   logic [LANES*ACCUMULATION_BITS-1:0] kept_accumulators;
+  // The same CONVERT cycles later, when the accumulators have been converted, with operand 0 and
+  // the row buffer's word. The other operands come LATENCY cycles after that.
   logic [NUMBERS-1:0] row_word;
   logic [OPERANDS*NUMBERS-1:0] operands;
   logic [NUMBER-1:0] operand_factor;
   logic operand_empty;
-  // The same CONVERT cycles later, when the accumulators have been converted and the operands are
-  // read.
   logic late_window, late_sums, late_divides;
   kiln_vector_pkg::word_tag_t late_tag;
   logic [NUMBER-1:0] late_constant, late_window_factor;

@@ -202,7 +202,9 @@ TEST(CostModel, WholeMachinesAreAsLargeAsTheirSynthesis) {
     const size_t keys = line.find("\",");
     ASSERT_NE(keys, std::string::npos) << line;
     ASSERT_EQ(std::sscanf(line.c_str() + keys, "\",%lf,%lf,%lf", &asked, &reached, &area), 3);
-    EXPECT_NEAR(cost->gate_equivalents * hardware::kGateArea / area, 1, 0.05) << name;
+    // Of 32 lanes, which no point of the fit has, a machine is further off.
+    const double bound = config->array_columns > 16 ? 0.05 : 0.03;
+    EXPECT_NEAR(cost->gate_equivalents * hardware::kGateArea / area, 1, bound) << name;
     ++machines;
   }
   EXPECT_GE(machines, 20);

@@ -16,13 +16,13 @@ inline constexpr int kAddressBits = 40;    // ADDRESS_BITS
 inline constexpr int kScalePortBytes = 8;  // SCALE_PORT_BYTES: width of the ports for block scales
 // Constants of kiln_vector_pkg: the descriptions of a word before and in the lanes, and the tags of
 // the vector unit's requests.
-inline constexpr int kWordBits = 133;           // WORD_T_BITS
-inline constexpr int kDepartureBits = 88;       // DEPARTURE_BITS
-inline constexpr int kMarkBits = 42;            // MARK_BITS
-inline constexpr int kTargetBits = 134;         // TARGET_BITS
-inline constexpr int kCodeBits = 102;           // CODE_BITS
-inline constexpr int kOperandTagBits = 23;      // OPERAND_TAG_BITS
-inline constexpr int kOperandScaleTagBits = 9;  // SCALE_TAG_BITS
+inline constexpr int kWordBits = 133;               // WORD_T_BITS
+inline constexpr int kDepartureBits = 88;           // DEPARTURE_BITS
+inline constexpr int kMarkBits = 42;                // MARK_BITS
+inline constexpr int kCodeBits = 102;               // CODE_BITS
+inline constexpr int kTargetBits = 32 + kCodeBits;  // TARGET_BITS
+inline constexpr int kOperandTagBits = 23;          // OPERAND_TAG_BITS
+inline constexpr int kOperandScaleTagBits = 9;      // SCALE_TAG_BITS
 
 // Returns the words of the program that the command processor requests ahead: PREFETCH_WORDS.
 inline int64_t PrefetchWords(const Config& c) { return int64_t{c.memory_latency} + 16; }
@@ -44,14 +44,28 @@ inline int64_t WordsInLanes(const Config& c) {
 }
 // Returns the lanes that share a copy of what all lanes read: lanes_of_copy.
 inline int64_t LanesOfCopy(const Config& c) { return c.lanes() > 16 ? 8 : c.lanes(); }
+// Return the scales of a word, and the words that share a scale: scales_of_word, words_of_block.
+// One of the two is 1.
+inline int64_t ScalesOfWord(int64_t block_size, int64_t lanes) {
+  return std::max<int64_t>(1, lanes / block_size);
+}
+inline int64_t WordsOfBlock(int64_t block_size, int64_t lanes) {
+  return std::max<int64_t>(1, block_size / lanes);
+}
+// Returns the words that may arrive while a scale block waits for earlier ones: WAITING of
+// kiln_vector_blocks.
+inline int64_t WordsBehindBlock(int64_t block_size, int64_t lanes, int64_t code_bytes,
+                                int64_t port_bytes) {
+  const int64_t beats = CeilDivide(lanes * code_bytes, port_bytes) + 1;
+  return (WordsOfBlock(block_size, lanes) - 1) * std::max(beats, ScalesOfWord(block_size, lanes)) +
+         2;
+}
 // Returns the words that wait for the scale of their scale block: WORDS of kiln_vector_blocks.
 inline int64_t WaitingWords(const Config& c) {
-  const int64_t lanes = c.lanes(), scales = std::max<int64_t>(1, lanes / c.block_size),
-                sharing = std::max<int64_t>(1, c.block_size / lanes);
-  const int64_t beats = CeilDivide(lanes * c.input_format.bytes(), c.output_port_bytes) + 1;
-  const int64_t levels = CeilLog2(lanes / scales);
-  return sharing + c.vector_stage_latency * (levels + 1) + (sharing - 1) * std::max(beats, scales) +
-         2;
+  const int64_t lanes = c.lanes(), block_size = c.block_size;
+  const int64_t levels = CeilLog2(lanes / ScalesOfWord(block_size, lanes));
+  return WordsOfBlock(block_size, lanes) + c.vector_stage_latency * (levels + 1) +
+         WordsBehindBlock(block_size, lanes, c.input_format.bytes(), c.output_port_bytes);
 }
 // Returns the bits of one of these words, whose numbers have `number_bits` bits.
 inline int64_t WaitingWordBits(const Config& c, int64_t number_bits) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kiln/hardware/rtl_format.h"
+#include "kiln/targets/systolic/config/derived.h"
 #include "kiln/targets/systolic/cost/area_counts.h"
 
 namespace kiln::systolic {
@@ -252,8 +253,9 @@ Features ReadChannel(const Parameters& p, const Fitted&) {
   return {{"port", 1},
           {"places of a word", port.word_bits * CountedBits(port.data_bits / 8)},
           {"bits of a word's beats", port.chunk_bits},
-          {"bits of a request", port.tag_bits + CountedBits(port.data_bits / 8) + 1 +
-                                    CountedBits(port.chunk_bits / port.data_bits + 1)}};
+          {"bits of a request",
+           static_cast<double>(RequestBits(p.Number("DATA_BYTES", 16), p.Number("MAX_BYTES", 16),
+                                           p.Number("TAG_BITS", 8)))}};
 }
 Features WriteChannel(const Parameters& p, const Fitted&) {
   const Port port(p);

@@ -219,13 +219,13 @@ Features Issue(const Parameters& p, const Fitted&) {
 }
 
 Features Blocks(const Parameters& p, const Fitted&) {
-  const double lanes = Count(p, "LANES", 4), latency = Count(p, "LATENCY", 1),
-               block = Count(p, "BLOCK_SIZE", 8);
-  const double scales = std::max(1.0, lanes / block), sharing = std::max(1.0, block / lanes);
-  const double beats =
-      std::ceil(lanes * p.FormatOf("ELEMENT_FORMAT").bytes() / Count(p, "OUTPUT_PORT_BYTES", 16)) +
-      1;
-  const double waiting = (sharing - 1) * std::max(beats, scales) + 2;
+  const int64_t block = p.Number("BLOCK_SIZE", 8), word = p.Number("LANES", 4);
+  const auto lanes = static_cast<double>(word),
+             scales = static_cast<double>(ScalesOfWord(block, word)),
+             waiting = static_cast<double>(WordsBehindBlock(block, word,
+                                                            p.FormatOf("ELEMENT_FORMAT").bytes(),
+                                                            p.Number("OUTPUT_PORT_BYTES", 16)));
+  const double latency = Count(p, "LATENCY", 1);
   constexpr double kWordBits = 190,
                    kScaleBits = 40;  // addresses and others besides the values; code and inverse
   return {{"bits of a word", lanes * Number(p) + kWordBits},
