@@ -68,6 +68,16 @@ TEST(SynthesisOutput, YosysSaysWhatIsWrong) {
   EXPECT_EQ(YosysError("Warning: x\n"), "");
 }
 
+TEST(SynthesisOutput, PortsThatYosysResized) {
+  EXPECT_EQ(
+      ResizedPort("Warning: Resizing cell port $paramod$0a1b\\unit.place.in_data from 33 bits "
+                  "to 19 bits.\nWarning: x\n"),
+      "unit.place.in_data from 33 bits to 19 bits");
+  EXPECT_EQ(ResizedPort("Warning: Resizing cell port top.u.a from 1 bits to 2 bits."),
+            "top.u.a from 1 bits to 2 bits");
+  EXPECT_EQ(ResizedPort("Warning: Replacing memory\n"), "");
+}
+
 TEST(SynthesisOutput, XilinxCells) {
   EXPECT_EQ(XilinxResources("LUT5").luts, 1);
   EXPECT_THAT(XilinxResources("LUT5").narrow_luts, testing::ElementsAre(0, 0, 0, 0));
@@ -223,7 +233,7 @@ class Tools : public testing::Test {
     }
     if (!fs::exists(DefaultLiberty())) GTEST_SKIP() << DefaultLiberty() << " is not installed";
   }
-  DesignSources Design(const char* text) const {
+  DesignSources Design(const std::string& text) const {
     EXPECT_TRUE(WriteFile(work_.path() / "top.sv", text).ok());
     return {
         .folder = work_.path(), .files = {"top.sv"}, .folders = {}, .contents = {}, .top = "top"};
@@ -939,6 +949,29 @@ TEST_F(Tools, FaultsOfTheSourceComeInYosysWords) {
       Design("module top (input logic a);\n  absent x (.a);\nendmodule\n"), {}, work_.path());
   EXPECT_THAT(MessageOf(result.status()), HasSubstr("absent"));
   EXPECT_THAT(MessageOf(result.status()), HasSubstr("yosys"));
+}
+
+// Yosys 0.23 keeps all 8 bits of `word.code` here, so that the flag before it is lost.
+TEST_F(Tools, ACastThatYosysIgnoresIsAnError) {
+  const std::string delay =
+      "module delay (input logic [4:0] in, output logic [4:0] out);\n"
+      "  assign out = in;\nendmodule\n";
+  const auto top = [&](const std::string& connection) {
+    return Design(delay +
+                  "module top (input logic flag, input logic [7:0] bits, output logic [4:0] out);\n"
+                  "  typedef struct packed {logic [7:0] code;} word_t;\n"
+                  "  word_t word;\n  assign word.code = bits;\n"
+                  "  logic [3:0] code;\n  assign code = 4'(word.code);\n"
+                  "  delay hold (.in(" +
+                  std::string(connection) + "), .out);\nendmodule\n");
+  };
+  const auto result = Synthesise(top("{flag, 4'(word.code)}"), {}, work_.path());
+  EXPECT_EQ(MessageOf(result.status()),
+            "yosys: module top: the width of a connection changed at port top.hold.in from 9 bits "
+            "to 5 bits; connect as many bits as the port has; Yosys ignores the cast of a "
+            "structure's member within a concatenation");
+  const auto named = Synthesise(top("{flag, code}"), {}, work_.path());
+  EXPECT_TRUE(named.ok()) << named.status();
 }
 
 // A library whose cells cannot build what is asked for.

@@ -658,7 +658,8 @@ module kiln_vector_unit #(
   // other operands one cycle before the first stage.
   logic reads, reads_row, late_reads;
   logic [kiln_vector_pkg::PLACE_BITS-1:0] read_place, late_place;
-  logic [ROW_ADDRESS_BITS-1:0] row_place;
+  logic [ROW_ADDRESS_BITS-1:0] issued_row_place, row_place;
+  assign issued_row_place = ROW_ADDRESS_BITS'(issued.row_place);
   kiln_vector_delay #(
       .WIDTH (kiln_vector_pkg::PLACE_BITS + 1 + ROW_ADDRESS_BITS),
       .CYCLES(CONVERT)
@@ -668,9 +669,7 @@ module kiln_vector_unit #(
       .advance,
       .in_valid(issue),
       .in_data({
-        issue_place,
-        pass.source == kiln_systolic_pkg::SOURCE_ROW_BUFFER,
-        ROW_ADDRESS_BITS'(issued.row_place)
+        issue_place, pass.source == kiln_systolic_pkg::SOURCE_ROW_BUFFER, issued_row_place
       }),
       .out_valid(reads),
       .out_data({read_place, reads_row, row_place})
@@ -857,7 +856,7 @@ module kiln_vector_unit #(
     issued.last_of_row,
     issued.row_place,
     issued.target,
-    kiln_vector_pkg::SLOT_BITS'(command.slot)
+    command.slot
   };
   kiln_deep_fifo #(
       .WIDTH(kiln_vector_pkg::DEPARTURE_BITS),
@@ -1004,7 +1003,7 @@ module kiln_vector_unit #(
   logic [WORD-1:0] gathered_inverse;
   logic [COUNT_LANE_BITS-1:0] gathered_lanes, leaving_lanes;
   logic [ADDRESS_BITS-1:0] gathered_address, leaving_address;
-  logic [SLOT_INDEX_BITS-1:0] gathered_slot, leaving_slot;
+  logic [SLOT_INDEX_BITS-1:0] departure_slot, gathered_slot, leaving_slot;
   logic [kiln_vector_pkg::CODE_BITS-1:0] gathered_code;
   logic [1:0] leaving_shift;
   kiln_vector_pkg::mark_t mark;  // of the word at the exit
@@ -1012,7 +1011,8 @@ module kiln_vector_unit #(
   assign leaving_value   = gathered ? gathered_value : exit_value;
   assign leaving_lanes   = gathered ? gathered_lanes : COUNT_LANE_BITS'(departure.lanes);
   assign leaving_address = gathered ? gathered_address : departure.target;
-  assign leaving_slot    = gathered ? gathered_slot : SLOT_INDEX_BITS'(departure.slot);
+  assign departure_slot  = SLOT_INDEX_BITS'(departure.slot);
+  assign leaving_slot    = gathered ? gathered_slot : departure_slot;
   assign leaving_target  = gathered ? {32'd0, gathered_code} : departure_target;
   assign leaving_shift   = kiln_vector_pkg::element_shift(leaving_target.element, VECTOR_SHIFT,
       INPUT_SHIFT, WEIGHT_SHIFT);
@@ -1202,9 +1202,7 @@ module kiln_vector_unit #(
         .in_lanes(COUNT_LANE_BITS'(departure.lanes)),
         .in_target(departure.target),
         .in_scale_target(mark.scale_target),
-        .in_about({
-          SLOT_INDEX_BITS'(departure.slot), departure_target[kiln_vector_pkg::CODE_BITS-1:0]
-        }),
+        .in_about({departure_slot, departure_target[kiln_vector_pkg::CODE_BITS-1:0]}),
         .out_valid(gathered),
         .out_value(gathered_value),
         .out_inverse(gathered_inverse),

@@ -276,6 +276,14 @@ class Run {
     KILN_ASSIGN_OR_RETURN(const std::string sources, HashOfSources());
     Progress("elaborate", sources_.top, 0, 1);
     KILN_RETURN_IF_ERROR(Yosys("elaborate", script, sources, {kCounts, kDesign}));
+    KILN_ASSIGN_OR_RETURN(const std::string log,
+                          ReadFile(Path("elaborate.log"), budgets::kNetlistBytes));
+    if (const std::string port = ResizedPort(log); !port.empty()) {
+      return ErrorAt("yosys", "module " + sources_.top,
+                     fmt::format("the width of a connection changed at port {}", port),
+                     "connect as many bits as the port has; Yosys ignores the cast of a "
+                     "structure's member within a concatenation");
+    }
     KILN_ASSIGN_OR_RETURN(const std::string text,
                           ReadFile(Path("elaborated.json"), budgets::kNetlistBytes));
     KILN_ASSIGN_OR_RETURN(elaborated_, ParseStatistics(text));

@@ -134,7 +134,8 @@ Status CheckSynthesisFolder(const std::filesystem::path& work);
 //
 // Errors: an unknown top or parameter, before any tool is run; errors of the sources (in Yosys'
 // words) and of the Liberty file; a library that lacks a required cell; a tool that is not
-// installed; with SynthesisOptions::clock_gating a library that has no cells to gate a clock with.
+// installed; a port of another width than its connection, because Yosys 0.23 ignores some casts, and
+// the netlist would then compute something else; with SynthesisOptions::clock_gating a library that has no cells to gate a clock with.
 StatusOr<SynthesisResult> Synthesise(const DesignSources& sources, const SynthesisOptions& options,
                                      const std::filesystem::path& work);
 
@@ -149,6 +150,10 @@ StatusOr<Timing> ParseTiming(const std::string& log, double period_ns);
 // Returns the first error in Yosys' log, with file and line if Yosys names them; "" if there is
 // none.
 std::string YosysError(const std::string& log);
+
+// Returns the first port whose connection Yosys cut or extended to the port's width, with both
+// widths ("unit.instance.port from 8 bits to 4 bits"); "" if there is none.
+std::string ResizedPort(const std::string& log);
 
 }  // namespace kiln::hardware
 

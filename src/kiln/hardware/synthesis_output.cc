@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "kiln/hardware/netlist_statistics.h"
 #include "kiln/hardware/synthesis.h"
 
 namespace kiln::hardware {
@@ -77,6 +78,19 @@ std::string YosysError(const std::string& log) {
   const size_t begin = newline == std::string::npos ? 0 : newline + 1;
   const size_t end = std::min(log.find('\n', at), log.size());
   return log.substr(begin, at - begin) + log.substr(at + kMark.size(), end - at - kMark.size());
+}
+
+std::string ResizedPort(const std::string& log) {
+  constexpr std::string_view kMark = "Warning: Resizing cell port ";
+  const size_t mark = log.find(kMark);
+  if (mark == std::string::npos) return "";
+  // "$paramod$0123\\kiln_unit.instance.port from 8 bits to 4 bits."
+  const size_t begin = mark + kMark.size(), end = std::min(log.find('\n', begin), log.size());
+  std::string text = log.substr(begin, end - begin);
+  if (text.ends_with('.')) text.pop_back();
+  const size_t dot = text.find('.');
+  if (dot == std::string::npos) return text;
+  return SourceName(text.substr(0, dot)) + text.substr(dot);
 }
 
 }  // namespace kiln::hardware
