@@ -1,15 +1,20 @@
-// Returns a * b, rounded to a short float format (kiln_float_round). Operands and result are
-// numbers of FORMAT as the upper NUMBER bits of fp32 numbers.
-//   time      combinational
+// Returns a * b, rounded to a short float format (kiln_float_round). Operands and result are the
+// upper NUMBER bits of fp32 numbers. The result is a number of FORMAT; the operands may have any
+// exponent of fp32, and a subnormal operand counts as zero.
+//   time      combinational, or with REGISTERED one cycle: operands of a cycle with `advance` give
+//             the product from the next cycle on
 //   specials  NaN, and infinity times zero, give NaN (zero in a format without NaN)
 //   C++ twin  the product in fp32, rounded by kiln::FormatTable::Round (numerics/tables.h)
 module kiln_float_multiply #(
     // kiln_format_pkg::is_short_float
     parameter kiln_format_pkg::format_t FORMAT = kiln_named_formats_pkg::FP16,
+    parameter bit REGISTERED = 1'b0,
     // derived, do not set
     localparam int unsigned NUMBER = kiln_format_pkg::number_bits(FORMAT),
     localparam int unsigned FRACTION = NUMBER - 9
 ) (
+    input  logic clock,
+    input  logic advance,
     input  logic [NUMBER-1:0] a,
     input  logic [NUMBER-1:0] b,
     output logic [NUMBER-1:0] product
@@ -29,19 +34,34 @@ module kiln_float_multiply #(
 
   // The product of two significands is from 1 to below 4.
   logic [FULL-1:0] exact;
-  logic [FULL:0] normal;  // with the leading one on top, and a zero below
-  logic signed [9:0] exponent;
-  assign exact    = FULL'({1'b1, a[FRACTION-1:0]}) * FULL'({1'b1, b[FRACTION-1:0]});
-  assign normal   = exact[FULL-1] ? {exact, 1'b0} : {exact[FULL-2:0], 2'b00};
+  logic signed [9:0] sum;  // of the exponents
+  logic is_nan, is_zero;
+  assign exact   = FULL'({1'b1, a[FRACTION-1:0]}) * FULL'({1'b1, b[FRACTION-1:0]});
   // An infinite operand's exponent field makes any product but those by zero overflow.
-  assign exponent = a_top || b_top ? 10'sd255 :
-      signed'({2'd0, a[NUMBER-2:FRACTION]}) + signed'({2'd0, b[NUMBER-2:FRACTION]}) - 10'sd254 +
-      signed'({9'd0, exact[FULL-1]});
+  assign sum     = a_top || b_top ? 10'sd254 :
+      signed'({2'd0, a[NUMBER-2:FRACTION]}) + signed'({2'd0, b[NUMBER-2:FRACTION]}) - 10'sd254;
+  assign is_zero = a_zero || b_zero;
+  assign is_nan  = a_nan || b_nan || (a_top && b_zero) || (b_top && a_zero);
 
-  logic negative;
+  localparam int unsigned STATE = FULL + 10 + 3;
+  logic [STATE-1:0] multiplied, state;
+  assign multiplied = {is_nan, is_zero, a[NUMBER-1] ^ b[NUMBER-1], sum, exact};
+  if (REGISTERED) begin : g_register
+    always_ff @(posedge clock) if (advance) state <= multiplied;
+  end else begin : g_wire
+    wire unused_clock = &{1'b0, clock, advance};
+    assign state = multiplied;
+  end
+
+  logic nan_now, zero_now, negative;
+  logic signed [9:0] sum_now, exponent;
+  logic [FULL-1:0] exact_now;
+  logic [FULL:0] normal;  // with the leading one on top, and a zero below
   logic [FRACTION+2:0] significand;
   logic [NUMBER-1:0] rounded;
-  assign negative    = a[NUMBER-1] ^ b[NUMBER-1];
+  assign {nan_now, zero_now, negative, sum_now, exact_now} = state;
+  assign normal      = exact_now[FULL-1] ? {exact_now, 1'b0} : {exact_now[FULL-2:0], 2'b00};
+  assign exponent    = sum_now + signed'({9'd0, exact_now[FULL-1]});
   assign significand = {normal[FULL-:FRACTION+2], normal[FULL-FRACTION-2:0] != '0};
   kiln_float_round #(
       .FORMAT(FORMAT)
@@ -53,7 +73,7 @@ module kiln_float_multiply #(
   );
   always_comb begin
     product = rounded;
-    if (a_zero || b_zero) product = {negative && ROUNDING[49], {(NUMBER - 1) {1'b0}}};
-    if (a_nan || b_nan || (a_top && b_zero) || (b_top && a_zero)) product = NAN;
+    if (zero_now) product = {negative && ROUNDING[49], {(NUMBER - 1) {1'b0}}};
+    if (nan_now) product = NAN;
   end
 endmodule

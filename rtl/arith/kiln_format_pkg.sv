@@ -189,6 +189,19 @@ package kiln_format_pkg;
     end
   endfunction
 
+  // Returns whether a format among the first `codes` (code_format) has numbers near fp32's least
+  // normal number, 2^-126. Every other format rounds all numbers of one sign from zero to 2^-126
+  // alike. The exponents of its numbers have at most seven bits, of which one is the sign.
+  function automatic bit has_tiny_codes(input format_t first_input, input formats_t other_inputs,
+      input format_t first_weight, input formats_t other_weights, input int codes);
+    has_tiny_codes = 1'b0;
+    for (int i = 0; i < 2 * MOST_PRECISIONS; i++) begin
+      if (i < codes && (kind(code_format(first_input, other_inputs, first_weight, other_weights,
+          i)) == KIND_TABLE || number_exponent_bits(code_format(first_input, other_inputs,
+          first_weight, other_weights, i)) > 7)) has_tiny_codes = 1'b1;
+    end
+  endfunction
+
   // Returns the fp32 value of a code of a table.
   function automatic logic [31:0] table_value(input format_t format, input int code);
     table_value = format[HEADER_BITS+code*VALUE_BITS+:VALUE_BITS];

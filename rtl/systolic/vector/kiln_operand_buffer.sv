@@ -33,6 +33,7 @@ module kiln_operand_buffer #(
     localparam int SCALE_BITS = kiln_format_pkg::bits(SCALE_FORMAT),
     // derived, do not set
     localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT),
+    localparam int unsigned SCALE = kiln_vector_pkg::scale_bits(VECTOR_FORMAT),
     localparam int unsigned OPERANDS = kiln_systolic_pkg::MAX_OPERANDS,
     localparam int unsigned PLACE_BITS = kiln_vector_pkg::PLACE_BITS
 ) (
@@ -81,22 +82,28 @@ module kiln_operand_buffer #(
   localparam int unsigned GROUP = kiln_vector_pkg::lanes_of_copy(LANES);
   localparam int unsigned GROUPS = (LANES + GROUP - 1) / GROUP;
   logic [GROUPS*4-1:0] elements;  // of each group
-  logic [GROUPS*32-1:0] scales, zero_points;
+  logic [GROUPS*SCALE-1:0] scales;
+  logic [GROUPS*32-1:0] zero_points;
   logic dense;
   assign dense = in_tag.access == kiln_systolic_pkg::ACCESS_DENSE;
   for (genvar i = 0; i < GROUPS; i++) begin : g_format
     kiln_operand_format #(
-        .STORED(GROUPS > 1)
+        .STORED(GROUPS > 1),
+        .SCALE (SCALE)
     ) format (
         .clock,
         .elements({command.operand2.element, command.operand1.element, command.operand0.element}),
-        .scales({command.operand2.scale, command.operand1.scale, command.operand0.scale}),
+        .scales({
+          command.operand2.scale[31-:SCALE],
+          command.operand1.scale[31-:SCALE],
+          command.operand0.scale[31-:SCALE]
+        }),
         .zero_points({
           command.operand2.zero_point, command.operand1.zero_point, command.operand0.zero_point
         }),
         .operand(in_tag.operand),
         .element(elements[i*4+:4]),
-        .scale(scales[i*32+:32]),
+        .scale(scales[i*SCALE+:SCALE]),
         .zero_point(zero_points[i*32+:32])
     );
   end
@@ -104,8 +111,8 @@ module kiln_operand_buffer #(
   // The factor of each lane: the stream's scale, times the block scale. kiln_operand_decoder takes
   // it with the element, or one cycle later.
   localparam bit LATE_FACTOR = kiln_format_pkg::is_short_float(VECTOR_FORMAT) && CONVERT >= 3;
-  logic [LANES*32-1:0] factors_of_lanes;
-  logic [GROUPS*32-1:0] scales_now;
+  logic [LANES*SCALE-1:0] factors_of_lanes;
+  logic [GROUPS*SCALE-1:0] scales_now;
   if (LATE_FACTOR) begin : g_late_scale
     always_ff @(posedge clock) if (take) scales_now <= scales;
   end else begin : g_scale_at_once
@@ -115,7 +122,7 @@ module kiln_operand_buffer #(
     assign in_ready         = 1'b1;
     assign scale_ready      = 1'b1;
     for (genvar lane = 0; lane < LANES; lane++) begin : g_lane
-      assign factors_of_lanes[lane*32+:32] = scales_now[lane/GROUP*32+:32];
+      assign factors_of_lanes[lane*SCALE+:SCALE] = scales_now[lane/GROUP*SCALE+:SCALE];
     end
     wire unused_scales = &{1'b0, scale_valid, scale_code, scale_tag};
   end else begin : g_scales
@@ -129,7 +136,8 @@ module kiln_operand_buffer #(
     for (genvar i = 0; i < SCALES; i++) begin : g_scale
       logic here, multiplies;
       logic [SCALE_BITS-1:0] kept;
-      logic [31:0] block_scale, block_scale_now, product;
+      logic [31:0] block_scale, block_scale_now, scale_now, product;
+      logic [SCALE-1:0] factor;
       assign here = scale_tag.block == kiln_vector_pkg::LANE_BITS'(i);
       always_ff @(posedge clock) if (scale_valid && here) kept <= scale_code;
       assign codes[i*SCALE_BITS+:SCALE_BITS] = here ? scale_code : kept;
@@ -146,22 +154,33 @@ module kiln_operand_buffer #(
       end else begin : g_at_once
         assign {multiplies, block_scale_now} = {take && scaled, block_scale};
       end
+      assign scale_now = 32'(scales_now[SCALE-1:0]) << (32 - SCALE);
       if (kiln_format_pkg::is_power_of_two(SCALE_FORMAT)) begin : g_power
         kiln_fp32_times_power times_power (
-            .value(scales_now[31:0]),
+            .value(scale_now),
             .power(block_scale_now),
             .product
         );
       end else begin : g_product
         always_comb begin
           product = '0;
-          if (multiplies) product = kiln_fp32_pkg::multiply(scales_now[31:0], block_scale_now);
+          if (multiplies) product = kiln_fp32_pkg::multiply(scale_now, block_scale_now);
         end
+      end
+      if (kiln_format_pkg::is_short_float(VECTOR_FORMAT)) begin : g_short
+        kiln_fp32_to_float #(
+            .FORMAT(kiln_format_pkg::long_range(VECTOR_FORMAT))
+        ) round (
+            .value (product),
+            .number(factor)
+        );
+      end else begin : g_whole
+        assign factor = product;
       end
       for (genvar lane = i * BLOCK_SIZE; lane < (SCALES == 1 ? LANES : (i + 1) * BLOCK_SIZE);
           lane++) begin : g_lane
-        assign factors_of_lanes[lane*32+:32] =
-            multiplies ? product : scales_now[lane/GROUP*32+:32];
+        assign factors_of_lanes[lane*SCALE+:SCALE] =
+            multiplies ? factor : scales_now[lane/GROUP*SCALE+:SCALE];
       end
     end
   end
@@ -197,7 +216,7 @@ module kiln_operand_buffer #(
         .element,
         .bits,
         .zero_point(zero_points[lane/GROUP*32+:32]),
-        .scale(factors_of_lanes[lane*32+:32]),
+        .scale(factors_of_lanes[lane*SCALE+:SCALE]),
         .number(decoded[lane*NUMBER+:NUMBER])
     );
   end

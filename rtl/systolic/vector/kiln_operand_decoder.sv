@@ -8,7 +8,9 @@
 //   short     In a short float format (kiln_format_pkg::is_short_float) there are registers after
 //             the product (REGISTERS >= 1), after the number that is scaled (>= 2) and after the
 //             difference (>= 3). In other formats everything is computed in the first cycle.
-//   scale     comes with the element, or, with the register after the difference, one cycle later
+//   scale     the upper bits of an fp32 number, as many as a number of a short float format has
+//             (kiln_vector_pkg::scale_bits); in a short float a subnormal scale counts as zero. It
+//             comes with the element, or, with the register after the difference, one cycle later
 //   enable    0: the result is not used
 //   C++ twin  kiln::systolic::LoadValue (targets/systolic/simulate/arithmetic.h)
 module kiln_operand_decoder #(
@@ -21,6 +23,7 @@ module kiln_operand_decoder #(
     parameter int unsigned REGISTERS = 0,
     // derived, do not set
     localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT),
+    localparam int unsigned SCALE = kiln_vector_pkg::scale_bits(VECTOR_FORMAT),
     localparam int unsigned MOVES = REGISTERS > 0 ? REGISTERS : 1
 ) (
     input  logic        clock,
@@ -30,7 +33,7 @@ module kiln_operand_decoder #(
     // The element's bytes, right-aligned; higher bytes are ignored.
     input  logic [31:0] bits,
     input  logic [31:0] zero_point,
-    input  logic [31:0] scale,       // fp32
+    input  logic [SCALE-1:0] scale,
     output logic [NUMBER-1:0] number  // the upper bits of an fp32 number
 );
   localparam bit NARROW = VECTOR_FORMAT != kiln_named_formats_pkg::FP32;
@@ -132,7 +135,7 @@ module kiln_operand_decoder #(
     localparam kiln_format_pkg::format_t FACTOR_FORMAT =
         kiln_format_pkg::long_range(VECTOR_FORMAT);
     logic [NUMBER-1:0] whole, part, plain, factor, factor_now;
-    logic [31:0] scale_now;
+    logic [SCALE-1:0] scale_now;
     kiln_integer_to_float #(
         .FORMAT(FACTOR_FORMAT)
     ) convert_integer (
@@ -164,16 +167,15 @@ module kiln_operand_decoder #(
 
     // ---- The product.
     logic multiplied;
-    logic [NUMBER-1:0] other, rounded;
-    logic [31:0] product;
-    kiln_float_scale #(
-        .FORMAT(FACTOR_FORMAT),
+    logic [NUMBER-1:0] other, product;
+    kiln_float_multiply #(
+        .FORMAT(VECTOR_FORMAT),
         .REGISTERED(MULTIPLIED == 1)
     ) multiply (
         .clock,
         .advance(moves[SUBTRACTED+CONVERTED]),
-        .number(factor_now),
-        .scale(scale_now),
+        .a(factor_now),
+        .b(scale_now),
         .product
     );
     if (MULTIPLIED == 0) begin : g_product
@@ -183,14 +185,8 @@ module kiln_operand_decoder #(
         if (moves[SUBTRACTED+CONVERTED]) {multiplied, other} <= {multiplies, factor_now};
       end
     end
-    kiln_fp32_to_float #(
-        .FORMAT(VECTOR_FORMAT)
-    ) round (
-        .value (product),
-        .number(rounded)
-    );
     logic [NUMBER-1:0] next;
-    assign next = multiplied ? rounded : other;
+    assign next = multiplied ? product : other;
     if (WAIT == 0) begin : g_no_wait
       assign number = next;
     end else begin : g_wait

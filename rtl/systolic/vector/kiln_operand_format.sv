@@ -4,19 +4,21 @@
 //            own: the outputs are right from the second cycle of an instruction on, which is before
 //            its first data can arrive.
 module kiln_operand_format #(
-    parameter bit STORED = 1'b0
+    parameter bit STORED = 1'b0,
+    parameter int unsigned SCALE = 32  // bits of a scale
 ) (
     input  logic        clock,
     input  logic [11:0] elements,  // of operand 0 in the lowest bits, as the next two
-    input  logic [95:0] scales,
+    input  logic [3*SCALE-1:0] scales,
     input  logic [95:0] zero_points,
     input  logic [ 1:0] operand,
     output logic [ 3:0] element,
-    output logic [31:0] scale,
+    output logic [SCALE-1:0] scale,
     output logic [31:0] zero_point
 );
   logic [11:0] elements_now;
-  logic [95:0] scales_now, zero_points_now;
+  logic [3*SCALE-1:0] scales_now;
+  logic [95:0] zero_points_now;
   if (STORED) begin : g_stored
     always_ff @(posedge clock) begin
       elements_now    <= elements;
@@ -31,16 +33,16 @@ module kiln_operand_format #(
   end
   always_comb begin
     element    = elements_now[3:0];
-    scale      = scales_now[31:0];
+    scale      = scales_now[SCALE-1:0];
     zero_point = zero_points_now[31:0];
     if (operand == 2'd1) begin
       element    = elements_now[7:4];
-      scale      = scales_now[63:32];
+      scale      = scales_now[SCALE+:SCALE];
       zero_point = zero_points_now[63:32];
     end
     if (operand == 2'd2) begin
       element    = elements_now[11:8];
-      scale      = scales_now[95:64];
+      scale      = scales_now[2*SCALE+:SCALE];
       zero_point = zero_points_now[95:64];
     end
   end

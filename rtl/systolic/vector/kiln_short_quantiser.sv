@@ -19,6 +19,7 @@ module kiln_short_quantiser #(
     parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP16,
     parameter bit BLOCKS = 1'b0,  // in_block is used
+    parameter int unsigned SCALE = 32,  // bits of inverse_scale
     parameter int unsigned REGISTERS = 0,
     // derived, do not set
     localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT),
@@ -28,7 +29,7 @@ module kiln_short_quantiser #(
     input  logic advance,
     input  logic [MOVES-1:0] moves,
     input  logic [NUMBER-1:0] value,
-    input  logic [31:0] inverse_scale,  // fp32
+    input  logic [SCALE-1:0] inverse_scale,  // the upper bits of an fp32 number
     input  logic scaled_in_block,
     input  logic [3:0] converted_element,  // kiln_systolic_pkg::element_t
     input  logic signed [31:0] converted_zero_point,
@@ -48,6 +49,10 @@ module kiln_short_quantiser #(
   logic [NUMBER-1:0] value_product, value_scaled;
   kiln_float_scale #(
       .FORMAT(VECTOR_FORMAT),
+      .SCALE(SCALE),
+      .SUBNORMAL_SCALES(BLOCKS),
+      .SUBNORMAL_PRODUCTS(kiln_format_pkg::has_tiny_codes(
+          INPUT_FORMAT, OTHER_INPUT_FORMATS, WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, CODES)),
       .REGISTERED(MULTIPLIED == 1)
   ) multiply (
       .clock,

@@ -141,6 +141,8 @@ module kiln_source_lane #(
     kiln_float_multiply #(
         .FORMAT(VECTOR_FORMAT)
     ) multiply (
+        .clock,
+        .advance,
         .a(late_accumulator ? number_now : operand),
         .b(late_accumulator ? scale_now : factor),
         .product

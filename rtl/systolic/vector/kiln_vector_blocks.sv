@@ -7,7 +7,8 @@
 //              leaves LATENCY * (ceil(log2(lanes of a tree)) + 1) such cycles after the last one
 //              arrived, but not before the earlier words have had their beats on the output port.
 //              The others follow, each after the beats of the previous word.
-//   inverse    The factor of each lane's value on its way to a code.
+//   inverse    The factor of each lane's value on its way to a code: the upper INVERSE bits of an
+//              fp32 number.
 //   scales     With the first word of a scale block: the codes of its scales, `out_scale_count` of
 //              them, to be written from address out_scale_target on.
 //
@@ -17,6 +18,7 @@ module kiln_vector_blocks #(
     parameter int unsigned LANES = 4,
     parameter int unsigned LATENCY = 1,
     parameter int unsigned NUMBER = 32,  // bits of a value: the upper bits of an fp32 number
+    parameter int unsigned INVERSE = 32,  // kiln_vector_pkg::inverse_bits
     parameter int unsigned BLOCK_SIZE = 8,  // a multiple of LANES, or a divisor of it
     parameter kiln_format_pkg::format_t ELEMENT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
@@ -40,7 +42,7 @@ module kiln_vector_blocks #(
     input  logic [ABOUT_BITS-1:0] in_about,
     output logic out_valid,
     output logic [LANES*NUMBER-1:0] out_value,
-    output logic [LANES*32-1:0] out_inverse,
+    output logic [LANES*INVERSE-1:0] out_inverse,
     output logic [LANE_BITS-1:0] out_lanes,
     output logic [ADDRESS_BITS-1:0] out_target,
     output logic [ABOUT_BITS-1:0] out_about,
@@ -116,12 +118,13 @@ module kiln_vector_blocks #(
 
   // ---- The scales, LATENCY cycles after the magnitudes of the last word.
   // bits of a result: the codes above the inverses
-  localparam int unsigned FOUND = SCALES * (SCALE_BITS + 32);
+  localparam int unsigned FOUND = SCALES * (SCALE_BITS + INVERSE);
   logic [FOUND-1:0] found, delayed, known;
   logic delayed_valid, known_valid, out_last, unused_ready;
   logic [$clog2(WAITING+1)-1:0] unused_known;
   for (genvar tree = 0; tree < SCALES; tree++) begin : g_scale
     logic [MAGNITUDE-1:0] word, greatest;
+    logic [31:0] inverse;
     assign word = nodes[(tree*NODES+NODES-1)*MAGNITUDE+:MAGNITUDE];
     if (SHARING == 1) begin : g_word
       assign greatest = word;
@@ -140,9 +143,11 @@ module kiln_vector_blocks #(
         .SCALE_FORMAT  (SCALE_FORMAT)
     ) find (
         .greatest(31'(greatest) << (32 - NUMBER)),
-        .code   (found[SCALES*32+tree*SCALE_BITS+:SCALE_BITS]),
-        .inverse(found[tree*32+:32])
+        .code(found[SCALES*INVERSE+tree*SCALE_BITS+:SCALE_BITS]),
+        .inverse
     );
+    assign found[tree*INVERSE+:INVERSE] = inverse[31-:INVERSE];
+    wire unused_inverse = &{1'b0, inverse};  // bits that are zero
   end
   kiln_vector_delay #(
       .WIDTH (FOUND),
@@ -206,7 +211,7 @@ module kiln_vector_blocks #(
   logic [PACE_BITS-1:0] pace, beats_behind;
   assign out_valid       = known_valid && pace == '0;
   assign out_scales      = out_valid && first;
-  assign out_scale_codes = known[SCALES*32+:SCALES*SCALE_BITS];
+  assign out_scale_codes = known[SCALES*INVERSE+:SCALES*SCALE_BITS];
   always_comb begin
     out_scale_count = '0;
     for (int i = 0; i < SCALES; i++) begin
@@ -219,7 +224,7 @@ module kiln_vector_blocks #(
       beats_behind = PACE_BITS'(out_scale_count) - 1'b1;
   end
   for (genvar lane = 0; lane < LANES; lane++) begin : g_inverse
-    assign out_inverse[lane*32+:32] = known[lane/TREE_LANES*32+:32];
+    assign out_inverse[lane*INVERSE+:INVERSE] = known[lane/TREE_LANES*INVERSE+:INVERSE];
   end
   always_ff @(posedge clock) begin
     if (reset) begin

@@ -120,17 +120,16 @@ package kiln_vector_pkg;
   } departure_t;
   localparam int DEPARTURE_BITS = LANE_BITS + 10 + 24 + ADDRESS_BITS + SLOT_BITS;
 
-  // The output stream of an instruction, without the distance of its elements.
+  // The output stream of an instruction, without the distance of its elements and without their
+  // scale.
   typedef struct packed {
-    logic [31:0] inverse_scale;
     logic [3:0] element;  // kiln_systolic_pkg::element_t
     logic [1:0] access;  // kiln_systolic_pkg::access_t
     logic [31:0] zero_point;
     logic [31:0] low;
     logic [31:0] high;
   } target_t;
-  localparam int CODE_BITS = 6 + 3 * 32;  // the members after inverse_scale
-  localparam int TARGET_BITS = 32 + CODE_BITS;
+  localparam int TARGET_BITS = 6 + 3 * 32;
 
   // The additional description of a word if the output may have block scales.
   typedef struct packed {
@@ -147,6 +146,18 @@ package kiln_vector_pkg;
   endfunction
   function automatic int scales_of_word(input int block_size, input int lanes);
     scales_of_word = block_size > 0 && lanes > block_size ? lanes / block_size : 1;
+  endfunction
+
+  // Returns the bits of an element's scale, the upper bits of an fp32 number. A short float takes as
+  // many as a number has. An inverse scale may come from a block, whose scale format decides then.
+  function automatic int scale_bits(input kiln_format_pkg::format_t vector_format);
+    scale_bits = kiln_format_pkg::is_short_float(vector_format) ?
+        kiln_format_pkg::number_bits(vector_format) : 32;
+  endfunction
+  function automatic int inverse_bits(input kiln_format_pkg::format_t vector_format,
+      input int block_size, input kiln_format_pkg::format_t scale_format);
+    inverse_bits = block_size == 0 || (kiln_format_pkg::is_power_of_two(scale_format) &&
+        kiln_format_pkg::bias(scale_format) <= 127) ? scale_bits(vector_format) : 32;
   endfunction
 
   // Returns the lanes that share a copy of a value which all lanes read: all lanes, or eight beyond

@@ -52,6 +52,8 @@ module kiln_vector_short_alu #(
   kiln_float_multiply #(
       .FORMAT(VECTOR_FORMAT)
   ) multiply (
+      .clock,
+      .advance,
       .a(value_now),
       .b(squares ? value_now : a_now),
       .product

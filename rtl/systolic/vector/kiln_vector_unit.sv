@@ -182,6 +182,8 @@ module kiln_vector_unit #(
   localparam int unsigned SLOT_INDEX_BITS = SLOTS > 1 ? $clog2(SLOTS) : 1;
   localparam bit BLOCKS = BLOCK_SIZE > 0;
   localparam int unsigned SCALES = kiln_vector_pkg::scales_of_word(BLOCK_SIZE, LANES);
+  localparam int unsigned INVERSE =
+      kiln_vector_pkg::inverse_bits(VECTOR_FORMAT, BLOCK_SIZE, SCALE_FORMAT);
 
   if (kiln_vector_pkg::SLOT_BITS != kiln_systolic_pkg::SLOT_BITS ||
       kiln_vector_pkg::ADDRESS_BITS != ADDRESS_BITS) begin : g_check
@@ -879,28 +881,34 @@ module kiln_vector_unit #(
   logic [LANES-1:0] exit_lanes;
   logic exit_reduces, exit_maximum;
   kiln_vector_pkg::departure_t next_departure;
-  // The output stream of the departing word's instruction: a kiln_vector_pkg::target_t.
-  logic [kiln_vector_pkg::TARGET_BITS-1:0] departure_target;
+  // The output stream of the departing word's instruction: a kiln_vector_pkg::target_t, below the
+  // inverse scale if all lanes share one copy.
+  localparam int unsigned GROUP = kiln_vector_pkg::lanes_of_copy(LANES);
+  localparam int unsigned GROUPS = (LANES + GROUP - 1) / GROUP;
+  localparam int unsigned STREAM_BITS = kiln_vector_pkg::TARGET_BITS + (GROUPS == 1 ? INVERSE : 0);
+  logic [STREAM_BITS-1:0] departure_target;
   logic [SLOT_INDEX_BITS-1:0] next_slot;
   assign next_departure = exit_departure;
   assign next_slot = SLOT_INDEX_BITS'(next_departure.slot);
   assign departure_taken = !departure_there || (exit_valid && advance);
+  logic [kiln_vector_pkg::TARGET_BITS+INVERSE-1:0] stream_now;
+  assign stream_now = {
+    command.target.scale[31-:INVERSE],
+    command.target.element,
+    command.target.access,
+    command.target.zero_point,
+    command.target.low,
+    command.target.high
+  };
   kiln_ram_1w #(
-      .WIDTH(kiln_vector_pkg::TARGET_BITS),
+      .WIDTH(STREAM_BITS),
       .WORDS(SLOTS),
       .STYLE(1)
   ) targets (
       .clock,
       .write_enable(block_start),
       .write_address(SLOT_INDEX_BITS'(command.slot)),
-      .write_data({
-        command.target.scale,
-        command.target.element,
-        command.target.access,
-        command.target.zero_point,
-        command.target.low,
-        command.target.high
-      }),
+      .write_data(STREAM_BITS'(stream_now)),
       .read_enable(departure_taken && departure_valid),
       .read_address(next_slot),
       .read_data(departure_target)
@@ -918,31 +926,30 @@ module kiln_vector_unit #(
   end
 
   // The inverse of the output's scale for each lane. Each of several groups has its own copy.
-  localparam int unsigned GROUP = kiln_vector_pkg::lanes_of_copy(LANES);
-  localparam int unsigned GROUPS = (LANES + GROUP - 1) / GROUP;
-  logic [GROUPS*32-1:0] inverse_of_group;
-  logic [WORD-1:0] departure_inverse;
+  logic [GROUPS*INVERSE-1:0] inverse_of_group;
+  logic [LANES*INVERSE-1:0] departure_inverse;
   if (GROUPS == 1) begin : g_inverse
-    assign inverse_of_group = departure_target[kiln_vector_pkg::CODE_BITS+:32];
+    assign inverse_of_group = departure_target[STREAM_BITS-1-:INVERSE];
   end else begin : g_inverses
     for (genvar i = 0; i < GROUPS; i++) begin : g_copy
       kiln_ram_1w #(
-          .WIDTH(32),
+          .WIDTH(INVERSE),
           .WORDS(SLOTS),
           .STYLE(1)
       ) copy (
           .clock,
           .write_enable(block_start),
           .write_address(SLOT_INDEX_BITS'(command.slot)),
-          .write_data(command.target.scale),
+          .write_data(command.target.scale[31-:INVERSE]),
           .read_enable(departure_taken && departure_valid),
           .read_address(next_slot),
-          .read_data(inverse_of_group[i*32+:32])
+          .read_data(inverse_of_group[i*INVERSE+:INVERSE])
       );
     end
   end
   for (genvar lane = 0; lane < LANES; lane++) begin : g_inverse_of_lane
-    assign departure_inverse[lane*32+:32] = inverse_of_group[lane/GROUP*32+:32];
+    assign departure_inverse[lane*INVERSE+:INVERSE] =
+        inverse_of_group[lane/GROUP*INVERSE+:INVERSE];
   end
 
   // Results that stay on chip: the row buffer and the scalars.
@@ -1000,11 +1007,11 @@ module kiln_vector_unit #(
   kiln_vector_pkg::target_t leaving_target;
   logic gathered, leaves_now;  // a word of a scale block comes out; a word leaves
   logic [NUMBERS-1:0] gathered_value, leaving_value;
-  logic [WORD-1:0] gathered_inverse;
+  logic [LANES*INVERSE-1:0] gathered_inverse;
   logic [COUNT_LANE_BITS-1:0] gathered_lanes, leaving_lanes;
   logic [ADDRESS_BITS-1:0] gathered_address, leaving_address;
   logic [SLOT_INDEX_BITS-1:0] departure_slot, gathered_slot, leaving_slot;
-  logic [kiln_vector_pkg::CODE_BITS-1:0] gathered_code;
+  logic [kiln_vector_pkg::TARGET_BITS-1:0] gathered_target;
   logic [1:0] leaving_shift;
   kiln_vector_pkg::mark_t mark;  // of the word at the exit
   assign leaves_now      = gathered || (exit_valid && departure.to_memory && !mark.gathered);
@@ -1013,7 +1020,8 @@ module kiln_vector_unit #(
   assign leaving_address = gathered ? gathered_address : departure.target;
   assign departure_slot  = SLOT_INDEX_BITS'(departure.slot);
   assign leaving_slot    = gathered ? gathered_slot : departure_slot;
-  assign leaving_target  = gathered ? {32'd0, gathered_code} : departure_target;
+  assign leaving_target  = gathered ? gathered_target :
+      departure_target[kiln_vector_pkg::TARGET_BITS-1:0];
   assign leaving_shift   = kiln_vector_pkg::element_shift(leaving_target.element, VECTOR_SHIFT,
       INPUT_SHIFT, WEIGHT_SHIFT);
   // Each user reads only some members.
@@ -1034,7 +1042,8 @@ module kiln_vector_unit #(
       .OTHER_INPUT_FORMATS(OTHER_INPUT_FORMATS),
       .OTHER_WEIGHT_FORMATS(OTHER_WEIGHT_FORMATS),
       .VECTOR_FORMAT(VECTOR_FORMAT),
-      .BLOCKS(BLOCKS)
+      .BLOCKS(BLOCKS),
+      .SCALE(INVERSE)
   ) quantise (
       .clock,
       .reset,
@@ -1132,7 +1141,7 @@ module kiln_vector_unit #(
     assign gathered_lanes      = '0;
     assign gathered_address    = '0;
     assign gathered_slot       = '0;
-    assign gathered_code       = '0;
+    assign gathered_target     = '0;
     assign leaves_lanes_early  = 1'b0;
     assign scale_writer_ready  = 1'b1;
     assign final_scale_part    = '0;
@@ -1188,10 +1197,11 @@ module kiln_vector_unit #(
         .LATENCY(LATENCY),
         .BLOCK_SIZE(BLOCK_SIZE),
         .NUMBER(NUMBER),
+        .INVERSE(INVERSE),
         .ELEMENT_FORMAT(INPUT_FORMAT),
         .SCALE_FORMAT(SCALE_FORMAT),
         .OUTPUT_PORT_BYTES(OUTPUT_PORT_BYTES),
-        .ABOUT_BITS(SLOT_INDEX_BITS + kiln_vector_pkg::CODE_BITS)
+        .ABOUT_BITS(SLOT_INDEX_BITS + kiln_vector_pkg::TARGET_BITS)
     ) blocks (
         .clock,
         .reset,
@@ -1202,13 +1212,13 @@ module kiln_vector_unit #(
         .in_lanes(COUNT_LANE_BITS'(departure.lanes)),
         .in_target(departure.target),
         .in_scale_target(mark.scale_target),
-        .in_about({departure_slot, departure_target[kiln_vector_pkg::CODE_BITS-1:0]}),
+        .in_about({departure_slot, departure_target[kiln_vector_pkg::TARGET_BITS-1:0]}),
         .out_valid(gathered),
         .out_value(gathered_value),
         .out_inverse(gathered_inverse),
         .out_lanes(gathered_lanes),
         .out_target(gathered_address),
-        .out_about({gathered_slot, gathered_code}),
+        .out_about({gathered_slot, gathered_target}),
         .out_scales(gathered_scales),
         .out_scale_codes(gathered_codes),
         .out_scale_count(gathered_count),

@@ -13,6 +13,7 @@ module kiln_word_quantiser #(
     parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
     parameter bit BLOCKS = 1'b0,  // in_block is used
+    parameter int unsigned SCALE = 32,  // bits of a scale
     // derived, do not set
     localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT)
 ) (
@@ -23,7 +24,7 @@ module kiln_word_quantiser #(
     input  logic in_block,
     input  logic [3:0] element,  // kiln_systolic_pkg::element_t
     input  logic [LANES*NUMBER-1:0] values,
-    input  logic [LANES*32-1:0] inverse_scales,  // fp32
+    input  logic [LANES*SCALE-1:0] inverse_scales,  // the upper bits of fp32 numbers
     input  logic signed [31:0] zero_point,
     input  logic signed [31:0] low,
     input  logic signed [31:0] high,
@@ -109,13 +110,14 @@ module kiln_word_quantiser #(
           .OTHER_WEIGHT_FORMATS(OTHER_WEIGHT_FORMATS),
           .VECTOR_FORMAT(VECTOR_FORMAT),
           .BLOCKS(BLOCKS),
+          .SCALE(SCALE),
           .REGISTERS(REGISTERS)
       ) quantise (
           .clock,
           .advance,
           .moves,
           .value(values[lane*NUMBER+:NUMBER]),
-          .inverse_scale(inverse_scales[lane*32+:32]),
+          .inverse_scale(inverse_scales[lane*SCALE+:SCALE]),
           .scaled_in_block,
           .converted_element(shared_converted[96+:4]),
           .converted_zero_point(shared_converted[64+:32]),
@@ -140,7 +142,7 @@ module kiln_word_quantiser #(
           .in_block,
           .element,
           .value(32'(values[lane*NUMBER+:NUMBER]) << (32 - NUMBER)),
-          .inverse_scale(inverse_scales[lane*32+:32]),
+          .inverse_scale(32'(inverse_scales[lane*SCALE+:SCALE]) << (32 - SCALE)),
           .zero_point,
           .low,
           .high,

@@ -27,13 +27,12 @@ std::shared_ptr<const FormatTable> SaturatingTable(const Format& format) {
   return FormatTable::Of(saturating);
 }
 
-// Returns whether a scale format consists of powers of two only, as e8m0 does.
+}  // namespace
+
 bool IsPowerOfTwoScale(const Format& format) {
   return format.kind == FormatKind::kFloat && format.fraction_bits == 0 && !format.is_signed &&
          format.low_exponent == LowExponent::kNormal;
 }
-
-}  // namespace
 
 float InverseBlockScale(float scale) {
   const float inverse = 1.0f / scale;

@@ -68,6 +68,9 @@ class BlockCodec {
   uint32_t nan_scale_, least_scale_, greatest_scale_;  // codes
 };
 
+// Returns whether a scale format consists of powers of two only, as e8m0 does.
+bool IsPowerOfTwoScale(const Format& format);
+
 // Returns min(fp32(1 / scale), largest finite fp32 number); NaN for NaN.
 float InverseBlockScale(float scale);
 

@@ -12,7 +12,11 @@ module float_bench (
     output logic [8*32-1:0] rounded,  // a
     output logic [8*32-1:0] converted,  // a, an integer
     output logic [8*32-1:0] scaled,  // the upper bits of a, times b
+    output logic [8*32-1:0] short_scaled,  // the upper bits of a, times those of b
+    output logic [8*32-1:0] normal_scaled,  // likewise, where a subnormal b counts as zero
+    output logic [8*32-1:0] least_scaled,  // likewise, where a subnormal product becomes 2^-126
     // of the operands in the last cycle with `advance`
+    output logic [8*32-1:0] registered_products,
     output logic [8*32-1:0] registered_sums,
     output logic [8*32-1:0] registered_scaled,
     // of the operands three cycles with `advance` ago
@@ -34,14 +38,26 @@ module float_bench (
   for (genvar i = 0; i < FORMATS; i++) begin : g_format
     localparam kiln_format_pkg::format_t FORMAT = LIST[i*BITS+:BITS];
     localparam int unsigned NUMBER = kiln_format_pkg::number_bits(FORMAT);
-    logic [NUMBER-1:0] product, sum, registered_sum, quotient, registered_quotient;
+    logic [NUMBER-1:0] product, registered_product, sum, registered_sum, quotient, registered_quotient;
     logic [NUMBER-1:0] round_result, convert_result;
     kiln_float_multiply #(
         .FORMAT(FORMAT)
     ) multiply (
+        .clock,
+        .advance,
         .a(a[31-:NUMBER]),
         .b(b[31-:NUMBER]),
         .product
+    );
+    kiln_float_multiply #(
+        .FORMAT(FORMAT),
+        .REGISTERED(1'b1)
+    ) multiply_registered (
+        .clock,
+        .advance,
+        .a(a[31-:NUMBER]),
+        .b(b[31-:NUMBER]),
+        .product(registered_product)
     );
     kiln_float_add #(
         .FORMAT(FORMAT)
@@ -104,6 +120,38 @@ module float_bench (
     );
     kiln_float_scale #(
         .FORMAT(FORMAT),
+        .SCALE (NUMBER)
+    ) scale_short (
+        .clock,
+        .advance,
+        .number(a[31-:NUMBER]),
+        .scale(b[31-:NUMBER]),
+        .product(short_scaled[i*32+:32])
+    );
+    kiln_float_scale #(
+        .FORMAT(FORMAT),
+        .SCALE (NUMBER),
+        .SUBNORMAL_SCALES(1'b0)
+    ) scale_normal (
+        .clock,
+        .advance,
+        .number(a[31-:NUMBER]),
+        .scale(b[31-:NUMBER]),
+        .product(normal_scaled[i*32+:32])
+    );
+    kiln_float_scale #(
+        .FORMAT(FORMAT),
+        .SCALE (NUMBER),
+        .SUBNORMAL_PRODUCTS(1'b0)
+    ) scale_least (
+        .clock,
+        .advance,
+        .number(a[31-:NUMBER]),
+        .scale(b[31-:NUMBER]),
+        .product(least_scaled[i*32+:32])
+    );
+    kiln_float_scale #(
+        .FORMAT(FORMAT),
         .REGISTERED(1'b1)
     ) scale_registered (
         .clock,
@@ -117,6 +165,7 @@ module float_bench (
     assign products[i*32+:32]        = 32'(product) << (32 - NUMBER);
     assign sums[i*32+:32]            = 32'(sum) << (32 - NUMBER);
     assign quotients[i*32+:32]       = 32'(quotient) << (32 - NUMBER);
+    assign registered_products[i*32+:32] = 32'(registered_product) << (32 - NUMBER);
     assign registered_sums[i*32+:32] = 32'(registered_sum) << (32 - NUMBER);
     assign registered_quotients[i*32+:32] = 32'(registered_quotient) << (32 - NUMBER);
   end

@@ -1,10 +1,13 @@
 // Compares the units of short floats with fp32 arithmetic of the processor, rounded by
 // the codec: all pairs of numbers of the 8-bit formats, and pairs of corner and random numbers of
 // the 16-bit formats, most of them chosen so that results cancel or underflow.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <deque>
+#include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -57,9 +60,10 @@ class Float : public testing::Test {
     model_.b = std::bit_cast<uint32_t>(b);
     model_.clock = 0;
     model_.eval();
+    const uint32_t product = Canonical(Round(format, a * b));
     const uint32_t sum = Canonical(Round(format, a + b));
     const uint32_t quotient = Canonical(Round(format, a / b));
-    Expect(format, "product", a, b, model_.products[index], Canonical(Round(format, a * b)));
+    Expect(format, "product", a, b, model_.products[index], product);
     Expect(format, "sum", a, b, model_.sums[index], sum);
     Expect(format, "quotient", a, b, model_.quotients[index], quotient);
     model_.clock = 1;
@@ -71,6 +75,7 @@ class Float : public testing::Test {
     model_.eval();
     model_.clock = 1;
     model_.eval();
+    Expect(format, "registered product", a, b, model_.registered_products[index], product);
     Expect(format, "registered sum", a, b, model_.registered_sums[index], sum);
     model_.advance = 1;
     // Three divisions are in flight.
@@ -96,6 +101,14 @@ class Float : public testing::Test {
              Canonical(Round(formats_[i], integer)));
     }
   }
+  // A product of numbers with the fraction bits of a format and any exponent of fp32.
+  void CheckFarProduct(size_t index, float a, float b) {
+    model_.a = std::bit_cast<uint32_t>(a);
+    model_.b = std::bit_cast<uint32_t>(b);
+    model_.eval();
+    Expect(formats_[index], "far product", a, b, model_.products[index],
+           Canonical(Round(formats_[index], a * b)));
+  }
   void CheckScale(size_t index, float number, float scale) {
     model_.a = std::bit_cast<uint32_t>(number);
     model_.b = std::bit_cast<uint32_t>(scale);
@@ -103,12 +116,29 @@ class Float : public testing::Test {
     model_.eval();
     const uint32_t product = Canonical(number * scale);
     Expect(formats_[index], "scaled", number, scale, model_.scaled[index], product);
+    // A scale of which the bits below a number's are not read.
+    const int unread = 23 - FractionBits(formats_[index]);
+    const auto upper = std::bit_cast<float>(std::bit_cast<uint32_t>(scale) >> unread << unread);
+    constexpr float kLeast = std::numeric_limits<float>::min();
+    const bool is_subnormal = std::abs(upper) < kLeast;
+    Expect(formats_[index], "short scaled", number, scale, model_.short_scaled[index],
+           Canonical(number * upper));
+    Expect(formats_[index], "normal scaled", number, scale, model_.normal_scaled[index],
+           Canonical(number * (is_subnormal ? std::copysign(0.0f, upper) : upper)));
+    const double exact = double{number} * double{upper};
+    const bool is_tiny = exact != 0 && std::abs(exact) < double{kLeast};
+    Expect(formats_[index], "least scaled", number, scale, model_.least_scaled[index],
+           Canonical(is_tiny ? std::copysign(kLeast, static_cast<float>(exact)) : number * upper));
     model_.clock = 1;
     model_.eval();
     model_.b = ~model_.b;
     model_.eval();
     Expect(formats_[index], "registered scaled", number, scale, model_.registered_scaled[index],
            product);
+  }
+  // Returns the fraction bits of the upper bits of an fp32 number that hold a format's numbers.
+  static int FractionBits(const Format& format) {
+    return std::max({1, format.fraction_bits, format.fraction_bits + format.bias - 127});
   }
   bool TooMany() const { return failures_ > 10; }
 
@@ -209,6 +239,24 @@ TYPED_TEST(Float, Conversions) {
   for (int n = 0; n < 80'000 && !this->TooMany(); ++n) {
     this->CheckConversions(RandomFp32(this->random_));
     this->CheckConversions(static_cast<uint32_t>(this->random_()) >> this->random_.Below(32));
+  }
+}
+
+TYPED_TEST(Float, ProductsOfAnyExponent) {
+  for (const size_t i : kSixteenBits) {
+    const Format& format = this->formats_[i];
+    const Format wide = *FindFormat("e8m" + std::to_string(format.fraction_bits) + ".flush");
+    for (int n = 0; n < 80'000 && !this->TooMany(); ++n) {
+      const float a = this->Round(wide, std::bit_cast<float>(RandomFp32(this->random_)));
+      float b = this->Round(wide, std::bit_cast<float>(RandomFp32(this->random_)));
+      // Half of the products are around the format's least normal number.
+      if (n % 2 == 0 && std::isfinite(a) && a != 0) {
+        const auto shift = static_cast<int>(this->random_.Between(-3, 3) - format.bias);
+        b = this->Round(wide, std::ldexp(static_cast<float>(this->random_.Uniform(-2, 2)),
+                                         shift - std::ilogb(a)));
+      }
+      this->CheckFarProduct(i, a, b);
+    }
   }
 }
 

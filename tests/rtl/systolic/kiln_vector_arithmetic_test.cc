@@ -116,6 +116,12 @@ class VectorArithmetic : public testing::Test {
     }
     return elements;
   }
+  // Returns a scale as instructions hold it, in three of four cases within [-most, most].
+  float AnyScale(double most) {
+    return numbers_.RoundFactor(random_.Below(4) == 0
+                                    ? std::bit_cast<float>(RandomFp32(random_))
+                                    : static_cast<float>(random_.Uniform(-most, most)));
+  }
   float AnyNumber() { return numbers_.Round(std::bit_cast<float>(RandomFp32(random_))); }
   // The corners that the vector format has.
   std::vector<float> Corners() const {
@@ -133,8 +139,7 @@ class VectorArithmetic : public testing::Test {
     stream.element = element;
     stream.zero_point = random_.Below(4) == 0 ? static_cast<int32_t>(random_())
                                               : static_cast<int32_t>(random_.Between(-9, 9));
-    stream.scale = random_.Below(4) == 0 ? std::bit_cast<float>(RandomFp32(random_))
-                                         : static_cast<float>(random_.Uniform(-2, 2));
+    stream.scale = AnyScale(2);
     std::array<uint8_t, 4> bytes{};
     systolic::StoreBits(bits, 4, bytes.data());
     model_.element = static_cast<uint8_t>(element);
@@ -151,8 +156,7 @@ class VectorArithmetic : public testing::Test {
 
   void CheckStore(Element element, float value) {
     systolic::QuantiseOut quantise;
-    quantise.inverse_scale = random_.Below(4) == 0 ? std::bit_cast<float>(RandomFp32(random_))
-                                                   : static_cast<float>(random_.Uniform(-200, 200));
+    quantise.inverse_scale = AnyScale(200);
     quantise.zero_point = static_cast<int32_t>(random_()) >> random_.Below(32);
     quantise.low = static_cast<int32_t>(random_()) >> random_.Below(32);
     quantise.high = static_cast<int32_t>(random_()) >> random_.Below(32);

@@ -14,6 +14,7 @@ module vector_arithmetic_bench #(
         VECTOR_FORMAT == kiln_named_formats_pkg::FP16 ? kiln_spline_tables_pkg::FP16 :
         kiln_spline_tables_pkg::FP32,
     localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT),
+    localparam int unsigned SCALE = kiln_vector_pkg::scale_bits(VECTOR_FORMAT),
     localparam int unsigned LANE_CYCLES = 5
 ) (
     input  logic clock,
@@ -46,6 +47,7 @@ module vector_arithmetic_bench #(
     input  logic [11*32-1:0] arguments,  // immediates a and b, s0 to s3, x0, x1, operands 0 to 2
     output logic [31:0] lane_computed  // of the inputs LANE_CYCLES ago
 );
+  wire unused_scales = &{1'b0, scale, inverse_scale};  // bits below those of a scale
   logic [NUMBER-1:0] decoded;
   kiln_operand_decoder #(
       .INPUT_FORMAT(INPUT_FORMAT),
@@ -61,7 +63,7 @@ module vector_arithmetic_bench #(
       .element,
       .bits,
       .zero_point,
-      .scale,
+      .scale(scale[31-:SCALE]),
       .number(decoded)
   );
   assign loaded = 32'(decoded) << (32 - NUMBER);
@@ -74,7 +76,8 @@ module vector_arithmetic_bench #(
       .OTHER_INPUT_FORMATS(OTHER_INPUT_FORMATS),
       .OTHER_WEIGHT_FORMATS(OTHER_WEIGHT_FORMATS),
       .VECTOR_FORMAT(VECTOR_FORMAT),
-      .BLOCKS(BLOCKS)
+      .BLOCKS(BLOCKS),
+      .SCALE(SCALE)
   ) quantiser (
       .clock,
       .reset,
@@ -83,7 +86,7 @@ module vector_arithmetic_bench #(
       .in_block,
       .element,
       .values(value[31-:NUMBER]),
-      .inverse_scales(inverse_scale),
+      .inverse_scales(inverse_scale[31-:SCALE]),
       .zero_point,
       .low,
       .high,

@@ -252,9 +252,13 @@ module vector_words_bench #(
       .out_operand(short_operand)
   );
 
+  // Inverses of powers of two: 16 bits are enough.
+  logic [2*16-1:0] wide_inverse;
+  assign wide_out_inverse = {wide_inverse[31:16], 16'd0, wide_inverse[15:0], 16'd0};
   kiln_vector_blocks #(
       .LANES(2),
       .LATENCY(3),
+      .INVERSE(16),
       .BLOCK_SIZE(8),
       .ELEMENT_FORMAT(kiln_named_formats_pkg::E4M3),
       .OUTPUT_PORT_BYTES(8)
@@ -271,7 +275,7 @@ module vector_words_bench #(
       .in_about(wide_in_slot),
       .out_valid(wide_out),
       .out_value(wide_out_value),
-      .out_inverse(wide_out_inverse),
+      .out_inverse(wide_inverse),
       .out_lanes(wide_out_lanes),
       .out_target(wide_out_target),
       .out_about(wide_out_slot),

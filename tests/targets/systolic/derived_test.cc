@@ -98,7 +98,9 @@ TEST_P(SystolicDerived, WordsInTheVectorUnitAreTheRtls) {
   EXPECT_EQ(OperandEntries(c), rtl.Parameter("kiln_operand_buffer", "first", "WORDS"));
   const auto number = static_cast<int64_t>(NumberBits(c.vector_format));
   EXPECT_EQ((c.lanes() + 1) * number, rtl.Parameter("kiln_operand_buffer", "first", "WIDTH"));
-  EXPECT_EQ(kTargetBits, rtl.Parameter("kiln_vector_unit", "targets", "WIDTH"));
+  const bool one_copy = c.lanes() == LanesOfCopy(c);
+  EXPECT_EQ(kTargetBits + (one_copy ? InverseBits(c, number) : 0),
+            rtl.Parameter("kiln_vector_unit", "targets", "WIDTH"));
   EXPECT_EQ(ProgramSlots(c), rtl.Parameter("kiln_vector_unit", "targets", "WORDS"));
   EXPECT_EQ(kStageControlBits + 2 * static_cast<int>(NumberBits(c.vector_format)),
             rtl.Parameter("kiln_vector_stage", "configurations", "WIDTH"));
@@ -106,10 +108,10 @@ TEST_P(SystolicDerived, WordsInTheVectorUnitAreTheRtls) {
             rtl.Parameter("kiln_vector_stage", "configurations", "WORDS"));
   EXPECT_EQ(rtl.Parameter("kiln_vector_issue", "lengths", "WIDTH"), 32);
   EXPECT_EQ(c.operand_buffer_words + 2, rtl.Parameter("kiln_vector_issue", "lengths", "DEPTH"));
-  if (c.lanes() > LanesOfCopy(c)) {
+  if (!one_copy) {
     const std::string last =
         fmt::format("g_inverses.g_copy[{}].copy", c.lanes() / LanesOfCopy(c) - 1);
-    EXPECT_EQ(rtl.Parameter("kiln_vector_unit", last.c_str(), "WIDTH"), 32);
+    EXPECT_EQ(rtl.Parameter("kiln_vector_unit", last.c_str(), "WIDTH"), InverseBits(c, number));
     EXPECT_EQ(ProgramSlots(c), rtl.Parameter("kiln_vector_unit", last.c_str(), "WORDS"));
   }
   if (c.block_size == 0) return;

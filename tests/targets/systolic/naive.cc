@@ -247,7 +247,7 @@ class Naive {
     const uint8_t* at = &memory_.at(static_cast<size_t>(address));
     if (!s.blocks.present) return LoadValue(numbers_, s, at);
     const int64_t block = n / config_.block_size * config_.scale_format.bytes();
-    return LoadValue(numbers_, s, s.scale * Scale(scales + block), at);
+    return LoadValue(numbers_, s, numbers_.RoundFactor(s.scale * Scale(scales + block)), at);
   }
 
   float Pooled(const LoopIndex& i, int32_t n) const {

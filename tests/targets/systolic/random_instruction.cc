@@ -19,7 +19,8 @@ constexpr int kStreamAxes = kOuterLoops + 1;  // the outer loops and the innermo
 
 class Builder {
  public:
-  Builder(Random& random, const Config& config) : random_(random), config_(config) {}
+  Builder(Random& random, const Config& config)
+      : random_(random), config_(config), scale_format_(FactorFormat(config)) {}
 
   RandomCase Make(Opcode opcode) {
     memory_.resize(static_cast<size_t>(Between(0, 40)));  // addresses begin somewhere
@@ -46,6 +47,10 @@ class Builder {
   }
   bool Chance(double p) { return random_.Uniform() < p; }
   float Real(double low, double high) { return static_cast<float>(random_.Uniform(low, high)); }
+  // A scale as the machine holds it.
+  float Scale(double low, double high) {
+    return DecodeFloat(scale_format_, EncodeFloat(scale_format_, Real(low, high)));
+  }
 
   // Room for `bytes` random bytes; now and then only extremes, which is where sums overflow.
   uint64_t Allocate(int64_t bytes) {
@@ -456,12 +461,12 @@ class Builder {
   Stream RandomElement() {
     Stream s;
     s.element = RandomKind();
-    if (IsCode(s.element)) s.scale = Real(0.25, 2);
+    if (IsCode(s.element)) s.scale = Scale(0.25, 2);
     if (IsInteger(s.element)) {
       const double range = s.element == Element::kInt32   ? 0x1p31
                            : s.element == Element::kInt16 ? 0x1p15
                                                           : 0x1p7;
-      s.scale = Real(0.5 / range, 4 / range);
+      s.scale = Scale(0.5 / range, 4 / range);
       s.zero_point = Chance(0.3) ? 0 : Between(-130, 260);
     }
     return s;
@@ -570,12 +575,12 @@ class Builder {
       case Element::kVector:
         return;
       default:
-        q.inverse_scale = Real(0.25, 4);
+        q.inverse_scale = Scale(0.25, 4);
         return;
     }
     if (Chance(0.2)) q.low /= 2, q.high /= 3;
     q.zero_point = Chance(0.4) ? 0 : Between(q.low / 2, q.high / 2);
-    q.inverse_scale = Real(0.001, 1) * static_cast<float>(q.high);
+    q.inverse_scale = Scale(0.001 * q.high, q.high);
   }
 
   Argument RandomArgument(int first_operand, uint32_t scalars, uint32_t saved) {
@@ -650,6 +655,7 @@ class Builder {
 
   Random& random_;
   const Config& config_;
+  const Format scale_format_;
   Instruction instruction_;
   std::vector<uint8_t> memory_;
   bool block_output_ = false;

@@ -8,6 +8,7 @@
 
 #include "fmt/format.h"
 #include "kiln/ir/describe.h"
+#include "kiln/numerics/codec.h"
 #include "kiln/numerics/quantise.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/interface/kernel_info.h"
@@ -386,8 +387,18 @@ Status Lowering::Emit(const Group& group, Emitter emitter) {
   KILN_ASSIGN_OR_RETURN(Kernel kernel, (this->*emitter)(group));
   if (kernel.works.empty()) return OkStatus();  // the group needs views only
   FlushHost();
+  for (Work& work : kernel.works) RoundScales(&work.instruction.vector);
   out_.kernels.push_back(std::move(kernel));
   return OkStatus();
+}
+
+// Rounds the scales of a program to the format in which the machine holds them.
+void Lowering::RoundScales(VectorProgram* program) const {
+  const auto round = [format = FactorFormat(config_)](float* scale) {
+    *scale = DecodeFloat(format, EncodeFloat(format, *scale));
+  };
+  for (Stream& operand : program->operands) round(&operand.scale);
+  round(&program->quantise.inverse_scale);
 }
 
 StatusOr<Lowered> Lowering::Run() {

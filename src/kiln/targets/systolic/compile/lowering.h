@@ -83,6 +83,7 @@ class Lowering {
   // Emission. A refusal sends the group to the host; other errors are errors of the user's graph.
   using Emitter = StatusOr<Kernel> (Lowering::*)(const Group&);
   Status Emit(const Group& group, Emitter emitter);
+  void RoundScales(VectorProgram* program) const;
   StatusOr<Kernel> EmitConvolution(const Group& group);
   // Steps of EmitConvolution (lower_convolution.cc).
   Status ChooseConvolutionUnit(const Group& group, bool blocks, ConvolutionPlan* plan) const;

@@ -10,6 +10,7 @@
 #include "kiln/numerics/function_unit.h"
 #include "kiln/numerics/mac.h"
 #include "kiln/numerics/quire.h"
+#include "kiln/support/check.h"
 #include "kiln/support/yaml.h"
 #include "kiln/targets/systolic/config/derived.h"
 #include "kiln/targets/systolic/config/keys.h"
@@ -127,6 +128,14 @@ Config AtPrecision(const Config& config, int precision) {
   c.other_precisions.clear();
   if (precision > 0) c.block_size = 0;
   return c;
+}
+
+Format FactorFormat(const Config& config) {
+  const bool is_short = IsShortFloat(config.vector_format);
+  const auto format = FindFormat(
+      is_short ? fmt::format("e8m{}.flush", config.vector_format.fraction_bits) : "fp32");
+  KILN_CHECK(format.ok());  // there is one for each number of fraction bits
+  return *format;
 }
 
 MacRule RuleOf(const Config& config, bool scaled) {

@@ -245,6 +245,11 @@ int LeastFunctionLatency(const Config& config);
 // format, else to 0.
 void SetDefaultLatencies(Config* config);
 
+// Returns the format of a scale of an element in memory, and of the element before it is scaled: in
+// a short float (IsShortFloat) the fraction bits of the vector format with the exponents of fp32 and
+// without subnormal numbers; with other vector formats fp32.
+Format FactorFormat(const Config& config);
+
 // Returns the rule by which the array sums with the first pair of formats (AtPrecision gives the
 // other pairs). `scaled` is true for operands with block scales.
 MacRule RuleOf(const Config& config, bool scaled);

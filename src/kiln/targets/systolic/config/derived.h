@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kiln/numerics/function_unit.h"
+#include "kiln/numerics/microscaling.h"
 #include "kiln/support/integer.h"
 #include "kiln/targets/systolic/config/config.h"
 
@@ -16,13 +18,12 @@ inline constexpr int kAddressBits = 40;    // ADDRESS_BITS
 inline constexpr int kScalePortBytes = 8;  // SCALE_PORT_BYTES: width of the ports for block scales
 // Constants of kiln_vector_pkg: the descriptions of a word before and in the lanes, and the tags of
 // the vector unit's requests.
-inline constexpr int kWordBits = 133;               // WORD_T_BITS
-inline constexpr int kDepartureBits = 88;           // DEPARTURE_BITS
-inline constexpr int kMarkBits = 42;                // MARK_BITS
-inline constexpr int kCodeBits = 102;               // CODE_BITS
-inline constexpr int kTargetBits = 32 + kCodeBits;  // TARGET_BITS
-inline constexpr int kOperandTagBits = 23;          // OPERAND_TAG_BITS
-inline constexpr int kOperandScaleTagBits = 9;      // SCALE_TAG_BITS
+inline constexpr int kWordBits = 133;           // WORD_T_BITS
+inline constexpr int kDepartureBits = 88;       // DEPARTURE_BITS
+inline constexpr int kMarkBits = 42;            // MARK_BITS
+inline constexpr int kTargetBits = 102;         // TARGET_BITS
+inline constexpr int kOperandTagBits = 23;      // OPERAND_TAG_BITS
+inline constexpr int kOperandScaleTagBits = 9;  // SCALE_TAG_BITS
 
 // Returns the words of the program that the command processor requests ahead: PREFETCH_WORDS.
 inline int64_t PrefetchWords(const Config& c) { return int64_t{c.memory_latency} + 16; }
@@ -70,7 +71,14 @@ inline int64_t WaitingWords(const Config& c) {
 // Returns the bits of one of these words, whose numbers have `number_bits` bits.
 inline int64_t WaitingWordBits(const Config& c, int64_t number_bits) {
   return 1 + c.lanes() * number_bits + CeilLog2(c.lanes() + 1) + 2 * kAddressBits +
-         IndexBits(ProgramSlots(c)) + kCodeBits;
+         IndexBits(ProgramSlots(c)) + kTargetBits;
+}
+// Returns the bits of a scale's inverse: inverse_bits. In a short float they are as many as a number
+// has, `number_bits`, unless block scales have inverses with more bits.
+inline int64_t InverseBits(const Config& c, int64_t number_bits) {
+  constexpr int64_t kFp32Bits = 32;
+  const bool is_power = IsPowerOfTwoScale(c.scale_format) && c.scale_format.bias <= 127;
+  return IsShortFloat(c.vector_format) && (c.block_size == 0 || is_power) ? number_bits : kFp32Bits;
 }
 // Returns the set of present stages that have functions or have none, and a divider or none.
 inline uint32_t StagesWith(const Config& c, bool functions, bool divider) {

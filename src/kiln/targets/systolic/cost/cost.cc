@@ -93,11 +93,13 @@ std::vector<Memories> WordMemories(const Config& c) {
   constexpr int64_t kLengthBits = 32, kBeatBits = 16;
   const bool blocks = c.block_size > 0;
   const int64_t copies = CeilDivide(c.lanes(), LanesOfCopy(c));
-  std::vector<Memories> memories = {{1, OperandEntries(c) * (kWordBits + (blocks ? kMarkBits : 0))},
-                                    {1, (waiting + 2) * kLengthBits},
-                                    {1, in_lanes * kDepartureBits},
-                                    {1, ProgramSlots(c) * kTargetBits}};
-  if (copies > 1) memories.push_back({copies, ProgramSlots(c) * kLaneBits});
+  const int64_t inverse = InverseBits(c, static_cast<int64_t>(NumberBits(c.vector_format)));
+  std::vector<Memories> memories = {
+      {1, OperandEntries(c) * (kWordBits + (blocks ? kMarkBits : 0))},
+      {1, (waiting + 2) * kLengthBits},
+      {1, in_lanes * kDepartureBits},
+      {1, ProgramSlots(c) * (kTargetBits + (copies == 1 ? inverse : 0))}};
+  if (copies > 1) memories.push_back({copies, ProgramSlots(c) * inverse});
   if (blocks) {
     memories.push_back({1, (waiting + 2) * kBeatBits});
     memories.push_back({1, in_lanes * kMarkBits});

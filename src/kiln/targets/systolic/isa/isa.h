@@ -107,12 +107,12 @@ struct Stream {
   std::array<int64_t, kOuterLoops> outer_stride{};
   int64_t element_stride = 0;
   Element element = Element::kInt8;
-  // How an operand is read; the result is then rounded to the vector format. In a short float, r
-  // rounds to its fraction bits with the exponents of fp32; in other formats it changes nothing
-  // (Numbers::RoundFactor).
+  // How an operand is read; the result is then rounded to the vector format. With a short float, r
+  // rounds to FactorFormat (config.h), of which the scale is a number; with other formats it changes
+  // nothing.
   //   integers            r(fp32(code - zero_point)) * scale, the product rounded to fp32
   //   codes               r(value of the code) * scale likewise; with block scales the factor is
-  //                       fp32(scale * block scale), and a NaN scale gives NaN
+  //                       r(fp32(scale * block scale)), and a NaN scale gives NaN
   //   kFloat32, kVector   the number itself
   float scale = 1.0f;
   int32_t zero_point = 0;  // integers
@@ -230,6 +230,7 @@ enum class Reduce : uint8_t { kNone = 0, kSum = 1, kMax = 2 };
 
 // How a value is written to memory.
 //   kFloat32, kVector   the number; a NaN written as kFloat32 is written as 0x7fc00000
+// The inverse scale is a number of FactorFormat (config.h).
 //   integers            code = clamp(rne(v * inverse_scale) + zero_point, low, high);
 //                       v * inverse_scale is one fp32 product; rne and the clamp are exact; NaN
 //                       gives zero_point clamped

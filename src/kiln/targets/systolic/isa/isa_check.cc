@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "fmt/format.h"
+#include "kiln/numerics/codec.h"
 #include "kiln/targets/systolic/isa/isa.h"
 #include "kiln/targets/systolic/isa/stages.h"
 #include "kiln/targets/systolic/isa/walk.h"
@@ -29,6 +30,15 @@ class Checker {
   template <typename... Args>
   void Require(bool condition, fmt::format_string<Args...> format, Args&&... args) {
     if (!condition && ok()) fault_ = fmt::format(format, std::forward<Args>(args)...);
+  }
+  // A scale must be finite, and a number of the format in which the machine holds scales.
+  void Scale(std::string_view what, float scale) {
+    Require(std::isfinite(scale), "{} is not finite", what);
+    if (!ok()) return;
+    const Format format = FactorFormat(config_);
+    const float rounded = DecodeFloat(format, EncodeFloat(format, scale));
+    Require(rounded == scale, "{} is {}, which is no number of {}; the nearest is {}", what, scale,
+            format.name, rounded);
   }
   void Between(std::string_view what, int64_t value, int64_t low, int64_t high) {
     Require(value >= low && value <= high, "{} is {}, not in [{}, {}]", what, value, low, high);
@@ -273,7 +283,7 @@ void CheckVector(Checker& check, const VectorProgram& v, bool accumulators) {
   for (size_t i = 0; i < v.operands.size(); ++i) {
     const Stream& s = v.operands[i];
     const bool windowed = window && i == 0;
-    check.Require(std::isfinite(s.scale), "a scale is not finite");
+    check.Scale("a scale", s.scale);
     CheckBlocks(check, fmt::format("operand {}", i), v, s, windowed);
     check.Range(fmt::format("operand {}", i), s.base,
                 {{v.outer[0], s.outer_stride[0]},
@@ -294,7 +304,7 @@ void CheckVector(Checker& check, const VectorProgram& v, bool accumulators) {
               BytesOf(out.element, check.config()));
   CheckBlocks(check, "the output", v, out, /*windowed=*/false);
   if (IsInteger(out.element) || IsCode(out.element)) {
-    check.Require(std::isfinite(v.quantise.inverse_scale), "the inverse scale is not finite");
+    check.Scale("the inverse scale", v.quantise.inverse_scale);
   }
   if (IsInteger(out.element)) {
     int64_t low = INT32_MIN, high = INT32_MAX;

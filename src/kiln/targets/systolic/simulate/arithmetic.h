@@ -65,10 +65,11 @@ inline float LoadValue(const Numbers& numbers, const Stream& stream, float facto
 inline float LoadValue(const Numbers& numbers, const Stream& stream, const uint8_t* p) {
   return LoadValue(numbers, stream, stream.scale, p);
 }
-// Returns the factor of a block's elements, given the code of the block's scale.
+// Returns the factor of a block's elements, given the code of the block's scale: the product in
+// fp32, rounded by Numbers::RoundFactor.
 inline float BlockFactor(const Numbers& numbers, const Stream& stream, const uint8_t* scale) {
   const Format& format = numbers.config().scale_format;
-  return stream.scale * DecodeFloat(format, LoadBits(scale, format.bytes()));
+  return numbers.RoundFactor(stream.scale * DecodeFloat(format, LoadBits(scale, format.bytes())));
 }
 
 // Wraps a sum to two's complement of `bits` bits and sign-extends it. 1 <= bits <= 32.

@@ -15,10 +15,7 @@ Numbers::Numbers(const Config& config) : config_(&config) {
     tables_[static_cast<size_t>(i)] = FormatTable::Of(FormatOf(static_cast<Element>(i), config));
   }
   if (IsShortFloat(config.vector_format)) {
-    const auto factor =
-        FindFormat("e8m" + std::to_string(config.vector_format.fraction_bits) + ".flush");
-    KILN_CHECK(factor.ok());  // there is one for each number of fraction bits
-    factor_format_ = *factor;
+    factor_format_ = FactorFormat(config);
     factor_ = FormatTable::Of(factor_format_);
   } else {
     auto splines = SplineTablesFor(config.vector_format);

@@ -35,9 +35,8 @@ class Numbers {
     if (narrow()) vector_->RoundValues(values, count);
   }
 
-  // Rounds what an element of memory is before it is scaled: in a short float (IsShortFloat) to the
-  // fraction bits of the vector format, nearest even, but with the exponents of fp32, and subnormal
-  // numbers to zero; in other formats not at all.
+  // Rounds what an element of memory is before it is scaled, and a scale: in a short float
+  // (IsShortFloat) to FactorFormat, nearest even; in other formats not at all.
   float RoundFactor(float v) const {
     return factor_ != nullptr ? DecodeFloat(factor_format_, EncodeFloat(factor_format_, v)) : v;
   }
