@@ -5,7 +5,8 @@
 //              byte); the register changes at the end of that cycle. write_error in that cycle
 //              makes the response SLVERR (no such register, or not writable now).
 //   read       read_enable is high for one cycle with the address; read_data and read_error
-//              (SLVERR) must be valid in that cycle. A read may clear the register.
+//              (SLVERR) must be valid in that cycle. A read may clear the register. The strobe
+//              waits for read_ready, which may depend on the address.
 //   time       the strobe is high in the cycle after the address (and data) were accepted, once the
 //              previous response has been accepted; the response is on the bus from the next cycle
 //              on. One access every other cycle. Readys are functions of registers.
@@ -41,6 +42,7 @@ module kiln_axi_lite_registers #(
     output logic [             3:0] write_strobe,
     input  logic                    write_error,
     output logic                    read_enable,
+    input  logic                    read_ready,
     output logic [ADDRESS_BITS-1:0] read_address,  // bits 1 and 0 are zero
     input  logic [            31:0] read_data,
     input  logic                    read_error
@@ -73,7 +75,7 @@ module kiln_axi_lite_registers #(
   // ---- Reads.
   logic read_held;
   assign axi_arready = !read_held;
-  assign read_enable = read_held && (!axi_rvalid || axi_rready);
+  assign read_enable = read_held && read_ready && (!axi_rvalid || axi_rready);
 
   always_ff @(posedge clock) begin
     if (reset) begin

@@ -108,6 +108,7 @@ module kiln_dataflow_control #(
       .write_strobe,
       .write_error,
       .read_enable,
+      .read_ready(1'b1),
       .read_address,
       .read_data,
       .read_error

@@ -157,6 +157,7 @@ module kiln_command_processor #(
   kiln_control_pkg::error_t failed_code;
   logic [15:0] failed_instruction, failed_word;
   logic [2:0] read_unit, read_counter;
+  logic read_valid;
   logic [COUNTER_BITS-1:0] read_value;
   kiln_control_registers registers (
       .clock,
@@ -193,6 +194,7 @@ module kiln_command_processor #(
       .cycles,
       .read_unit,
       .read_counter,
+      .read_valid,
       .read_value
   );
 
@@ -519,6 +521,7 @@ module kiln_command_processor #(
       .PERFORMANCE_COUNTERS(PERFORMANCE_COUNTERS)
   ) counters (
       .clock,
+      .reset,
       .clear(start),
       .count(running && !failed && !done),
       .activity_input_fetch,
@@ -531,6 +534,7 @@ module kiln_command_processor #(
       .activity_command,
       .read_unit,
       .read_counter,
+      .read_valid,
       .read_value
   );
 

@@ -85,4 +85,9 @@ package kiln_control_pkg;
     logic [BYTES_BITS-1:0] bytes_written;
   } activity_t;
 
+  // The cycles in which each counter of each unit has one turn, as a power of two, and the bits of
+  // what a counter counts in a turn.
+  localparam int TURN_BITS = 6;
+  localparam int PART_BITS = TURN_BITS + BYTES_BITS;
+
 endpackage

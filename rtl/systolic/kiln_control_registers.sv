@@ -7,7 +7,8 @@
 //   done        Pulse: the program has ended; cycles and counters are those of this run.
 //   failed      Pulse: the run has failed, with the reason (error_code) and the number of the
 //               instruction and of its word.
-//   read_value  The counter selected by read_unit and read_counter, in the same cycle.
+//   read_value  The counter selected by read_unit and read_counter, in a cycle with read_valid. The
+//               read of a counter waits for it.
 module kiln_control_registers #(
     localparam int unsigned REGISTER_BITS = 12,
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS
@@ -48,11 +49,12 @@ module kiln_control_registers #(
     input  logic [kiln_control_pkg::COUNTER_BITS-1:0] cycles,
     output logic [                               2:0] read_unit,
     output logic [                               2:0] read_counter,
+    input  logic                                      read_valid,
     input  logic [kiln_control_pkg::COUNTER_BITS-1:0] read_value
 );
   localparam logic [31:0] WATCHDOG_DEFAULT = 32'h1000_0000;
 
-  logic write_enable, write_error, read_enable, read_error;
+  logic write_enable, write_error, read_enable, read_ready, read_error;
   logic [REGISTER_BITS-1:0] write_address, read_address;
   logic [31:0] write_data, read_data;
   logic [3:0] write_strobe;
@@ -84,6 +86,7 @@ module kiln_control_registers #(
       .write_strobe,
       .write_error,
       .read_enable,
+      .read_ready,
       .read_address,
       .read_data,
       .read_error
@@ -167,6 +170,7 @@ module kiln_control_registers #(
   logic counter_place;
   assign counter_place = read_address >= kiln_control_pkg::COUNTERS &&
       read_address < kiln_control_pkg::COUNTERS + REGISTER_BITS'(64 * kiln_control_pkg::UNITS);
+  assign read_ready = read_valid || !counter_place || read_address[2];
   assign read_unit = read_address[8:6] - kiln_control_pkg::COUNTERS[8:6];
   assign read_counter = read_address[5:3];
   always_comb begin

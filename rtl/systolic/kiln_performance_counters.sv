@@ -1,12 +1,17 @@
-// The performance counters of all units. The activity of a cycle t in which `count` is high is
-// included from t + 2 on, because it passes a register; `clear` in cycle t sets all counters to
-// zero in t + 2.
-//   read      Counter `read_counter` of unit `read_unit`, in the same cycle; 0 if it does not
-//             exist.
+// The performance counters of all units. They are in a memory, to which each counter's part in the
+// unit is added in turn, one counter a cycle (kiln_unit_counters).
+//   clear      in cycle t sets all counters to zero in t + 2
+//   count      the activity of a cycle t in which it is high is included from t + 2 on, because it
+//              passes a register
+//   read       The counter `read_counter` of unit `read_unit` is at read_value in a cycle with
+//              read_valid, which comes once in a turn of 2^TURN_BITS cycles. It includes what was
+//              counted two cycles before. A counter that does not exist is 0.
+//   reset      the counters are zero
 module kiln_performance_counters #(
     parameter bit PERFORMANCE_COUNTERS = 1'b1  // 0: no counters; all read as zero
 ) (
     input  logic                                      clock,
+    input  logic                                      reset,
     input  logic                                      clear,
     input  logic                                      count,
     input  kiln_control_pkg::activity_t               activity_input_fetch,
@@ -19,12 +24,12 @@ module kiln_performance_counters #(
     input  kiln_control_pkg::activity_t               activity_command,
     input  logic [                               2:0] read_unit,
     input  logic [                               2:0] read_counter,
+    output logic                                      read_valid,
     output logic [kiln_control_pkg::COUNTER_BITS-1:0] read_value
 );
   localparam int UNITS = kiln_control_pkg::UNITS;
   localparam int BITS = kiln_control_pkg::COUNTER_BITS;
   localparam int BYTES_BITS = kiln_control_pkg::BYTES_BITS;
-  localparam int COUNTERS = kiln_control_pkg::UNIT_COUNTERS;
   localparam int ACTIVITY_BITS = 1 + kiln_control_pkg::CAUSES + 2 * BYTES_BITS;
 
   if (PERFORMANCE_COUNTERS) begin : g_counters
@@ -47,30 +52,62 @@ module kiln_performance_counters #(
       counts     <= count;
       activities <= activities_now;
     end
-    // Eight entries of 64 bits per unit, so that a counter is read by a multiplexer and not by a
-    // shifter; those beyond UNIT_COUNTERS are zero.
-    logic [UNITS*8*64-1:0] entries;
+
+    // ---- A turn: the unit and the counter whose part is taken.
+    localparam int TURN_BITS = kiln_control_pkg::TURN_BITS;
+    localparam int PART_BITS = kiln_control_pkg::PART_BITS;
+    logic [TURN_BITS-1:0] place, taken_place, sum_place;
+    logic [UNITS*PART_BITS-1:0] parts;
+    logic [PART_BITS-1:0] part, taken_part;
     for (genvar u = 0; u < UNITS; u++) begin : g_unit
-      logic [COUNTERS*BITS-1:0] values;
       kiln_unit_counters #(
           .THIRD_CAUSE(kiln_control_pkg::COUNTS_THIRD_CAUSE[u]),
           .READS(kiln_control_pkg::COUNTS_READS[u]),
           .WRITES(kiln_control_pkg::COUNTS_WRITES[u])
       ) counters (
           .clock,
-          .clear(clears),
+          .clear(clears || reset),
           .count(counts),
           .activity(activities[u*ACTIVITY_BITS+:ACTIVITY_BITS]),
-          .values
+          .take(place[5:3] == 3'(u)),
+          .take_counter(place[2:0]),
+          .part(parts[u*PART_BITS+:PART_BITS])
       );
-      for (genvar k = 0; k < 8; k++) begin : g_entry
-        if (k < COUNTERS) begin : g_counter
-          assign entries[(u*8+k)*64+:64] = 64'(values[k*BITS+:BITS]);
-        end else begin : g_none
-          assign entries[(u*8+k)*64+:64] = '0;
-        end
-      end
     end
+    always_comb begin
+      part = '0;  // all but one are zero
+      for (int u = 0; u < UNITS; u++) part = part | parts[u*PART_BITS+:PART_BITS];
+    end
+
+    logic [TURN_BITS:0] left;  // words that are still to be set to zero
+    logic from_zero;  // the taken part is the whole counter
+    logic [BITS-1:0] word, sum;
+    always_ff @(posedge clock) begin
+      place       <= place + 1'b1;
+      taken_place <= place;
+      taken_part  <= part;
+      from_zero   <= left != '0;
+      sum         <= (from_zero ? '0 : word) + BITS'(taken_part);
+      sum_place   <= taken_place;
+      if (left != '0) left <= left - 1'b1;
+      if (clears || reset) left <= {1'b1, {TURN_BITS{1'b0}}};
+      if (reset) place <= '0;
+    end
+    kiln_ram_1w #(
+        .WIDTH(BITS),
+        .WORDS(1 << TURN_BITS),
+        .STYLE(1)
+    ) memory (
+        .clock,
+        .write_enable(1'b1),
+        .write_address(sum_place),
+        .write_data(sum),
+        .read_enable(1'b1),
+        .read_address(place),
+        .read_data(word)
+    );
+    assign read_valid = sum_place == {read_unit, read_counter};
+    assign read_value = sum;
 
 `ifndef SYNTHESIS
     for (genvar u = 0; u < UNITS; u++) begin : g_check
@@ -87,10 +124,10 @@ module kiln_performance_counters #(
       end
     end
 `endif
-    assign read_value = BITS'(entries[{read_unit, read_counter, 6'd0}+:64]);
   end else begin : g_no_counters
+    assign read_valid = 1'b1;
     assign read_value = '0;
-    wire unused = &{1'b0, clock, clear, count, activity_input_fetch, activity_weight_fetch,
+    wire unused = &{1'b0, clock, reset, clear, count, activity_input_fetch, activity_weight_fetch,
         activity_weight_load, activity_array, activity_depthwise, activity_parameter_fetch,
         activity_vector, activity_command, read_unit, read_counter};
   end

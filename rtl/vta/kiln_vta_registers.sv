@@ -85,6 +85,7 @@ module kiln_vta_registers #(
       .write_strobe,
       .write_error,
       .read_enable,
+      .read_ready(1'b1),
       .read_address,
       .read_data,
       .read_error

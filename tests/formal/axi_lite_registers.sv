@@ -16,6 +16,7 @@ module proof (
     input logic [ 4:0] axi_araddr,
     input logic        axi_rready,
     input logic        write_error,
+    input logic        read_ready,
     input logic [31:0] read_data,
     input logic        read_error
 );
@@ -54,7 +55,7 @@ module proof (
       response_for_each_write : assert (axi_bvalid == (written != '0) && written <= 2'd1);
       data_for_each_read : assert (axi_rvalid == (answered_reads != '0) && answered_reads <= 2'd1);
       strobe_needs_both : assert (!write_enable || (addresses != '0 && data != '0));
-      strobe_needs_read : assert (!read_enable || reads != '0);
+      strobe_needs_read : assert (!read_enable || (reads != '0 && read_ready));
       right_address : assert (addresses == '0 || write_address == last_write_address);
       right_data : assert (data == '0 || {write_strobe, write_data} == last_write_data);
       right_read_address : assert (reads == '0 || read_address == last_read_address);
@@ -68,7 +69,8 @@ module proof (
       // Nothing waits for nothing: an access whose response can be accepted proceeds.
       write_proceeds : assert (write_enable || addresses == '0 || data == '0 ||
           (axi_bvalid && !axi_bready));
-      read_proceeds : assert (read_enable || reads == '0 || (axi_rvalid && !axi_rready));
+      read_proceeds : assert (read_enable || reads == '0 || (axi_rvalid && !axi_rready) ||
+          !read_ready);
     end
   end
 endmodule

@@ -39,7 +39,7 @@ void Exercise(double stall, uint64_t seed) {
   Random random(seed);
   Source<Write> addresses(Stalls(seed + 1, stall)), data(Stalls(seed + 2, stall));
   Source<uint32_t> reads(Stalls(seed + 3, stall));
-  Stalls answer_stalls(seed + 4, stall);
+  Stalls answer_stalls(seed + 4, stall), register_stalls(seed + 5, stall);
   std::deque<Write> writes_to_come;
   std::deque<uint32_t> reads_to_come;
   std::deque<uint32_t> write_answers;
@@ -74,6 +74,7 @@ void Exercise(double stall, uint64_t seed) {
     slave->axi_araddr = reads.Valid() ? static_cast<uint16_t>(reads.Item()) : 0x555;
     slave->axi_bready = !answer_stalls.Next();
     slave->axi_rready = !answer_stalls.Next();
+    slave->read_ready = !register_stalls.Next();
     slave.Settle();
 
     // The registers' side.
@@ -122,6 +123,7 @@ void Exercise(double stall, uint64_t seed) {
       write_answers.push_back(slave->write_error ? 2 : 0);
     }
     if (slave->read_enable) {
+      ASSERT_TRUE(slave->read_ready);
       ASSERT_FALSE(reads_to_come.empty());
       ASSERT_EQ(slave->read_address, reads_to_come.front() & ~3u);
       reads_to_come.pop_front();

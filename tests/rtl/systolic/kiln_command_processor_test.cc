@@ -217,8 +217,8 @@ class Machine {
     m.control_araddr = static_cast<uint16_t>(address);
     Cycle();
     m.control_arvalid = 0;
-    int waited = 0;
-    while (!m.control_rvalid && ++waited < 10) Cycle();
+    int waited = 0;  // a counter's turn comes within 64 cycles
+    while (!m.control_rvalid && ++waited < 70) Cycle();
     EXPECT_TRUE(m.control_rvalid);
     EXPECT_EQ(m.control_rresp, 0) << "read of " << std::hex << address;
     const uint32_t data = m.control_rdata;

@@ -92,6 +92,8 @@ TEST_P(SystolicDerived, WordsInTheVectorUnitAreTheRtls) {
   if (HasFatalFailure()) return;
   EXPECT_EQ(WordsInLanes(c), rtl.Parameter("kiln_vector_unit", "departures", "DEPTH"));
   EXPECT_EQ(kDepartureBits, rtl.Parameter("kiln_vector_unit", "departures", "WIDTH"));
+  EXPECT_EQ(kCounterWords, rtl.Parameter("kiln_performance_counters", "memory", "WORDS"));
+  EXPECT_EQ(kCounterBits, rtl.Parameter("kiln_performance_counters", "memory", "WIDTH"));
   EXPECT_EQ(kWordBits + (c.block_size > 0 ? kMarkBits : 0),
             rtl.Parameter("kiln_vector_issue", "storage", "WIDTH"));
   EXPECT_EQ(OperandEntries(c), rtl.Parameter("kiln_vector_issue", "storage", "WORDS"));

@@ -355,7 +355,7 @@ UnitParts Head(const Config& c) {
   p.Set("PREFETCH_WORDS", PrefetchWords(c)).Set("BLOCK_SIZE", c.block_size);
   return {"command processor",
           {{"kiln_command_processor", p}},
-          {{1, PrefetchWords(c) * kInstructionWordBytes * 8}}};
+          {{1, PrefetchWords(c) * kInstructionWordBytes * 8}, {1, kCounterWords * kCounterBits}}};
 }
 
 // Energies of single events at the node, in picojoules.
