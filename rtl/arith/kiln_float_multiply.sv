@@ -34,18 +34,20 @@ module kiln_float_multiply #(
 
   // The product of two significands is from 1 to below 4.
   logic [FULL-1:0] exact;
-  logic signed [9:0] sum;  // of the exponents
-  logic is_nan, is_zero;
+  logic signed [9:0] exponent;  // of the product if it is below 2
+  logic is_infinite, is_nan, is_zero;
   assign exact   = FULL'({1'b1, a[FRACTION-1:0]}) * FULL'({1'b1, b[FRACTION-1:0]});
-  // An infinite operand's exponent field makes any product but those by zero overflow.
-  assign sum     = a_top || b_top ? 10'sd254 :
+  assign exponent =
       signed'({2'd0, a[NUMBER-2:FRACTION]}) + signed'({2'd0, b[NUMBER-2:FRACTION]}) - 10'sd254;
+  assign is_infinite = a_top || b_top;
   assign is_zero = a_zero || b_zero;
   assign is_nan  = a_nan || b_nan || (a_top && b_zero) || (b_top && a_zero);
 
-  localparam int unsigned STATE = FULL + 10 + 3;
+  localparam int unsigned STATE = FULL + 10 + 4;
   logic [STATE-1:0] multiplied, state;
-  assign multiplied = {is_nan, is_zero, a[NUMBER-1] ^ b[NUMBER-1], sum, exact};
+  assign multiplied = {
+    is_nan, is_zero, is_infinite, a[NUMBER-1] ^ b[NUMBER-1], exponent, exact
+  };
   if (REGISTERED) begin : g_register
     always_ff @(posedge clock) if (advance) state <= multiplied;
   end else begin : g_wire
@@ -53,21 +55,22 @@ module kiln_float_multiply #(
     assign state = multiplied;
   end
 
-  logic nan_now, zero_now, negative;
-  logic signed [9:0] sum_now, exponent;
+  logic nan_now, zero_now, infinite_now, negative;
+  logic signed [9:0] exponent_now, top;
   logic [FULL-1:0] exact_now;
   logic [FULL:0] normal;  // with the leading one on top, and a zero below
   logic [FRACTION+2:0] significand;
   logic [NUMBER-1:0] rounded;
-  assign {nan_now, zero_now, negative, sum_now, exact_now} = state;
+  assign {nan_now, zero_now, infinite_now, negative, exponent_now, exact_now} = state;
   assign normal      = exact_now[FULL-1] ? {exact_now, 1'b0} : {exact_now[FULL-2:0], 2'b00};
-  assign exponent    = sum_now + signed'({9'd0, exact_now[FULL-1]});
+  // An infinite operand's exponent makes any product but those by zero overflow.
+  assign top = infinite_now ? 10'sd255 : exponent_now + signed'({9'd0, exact_now[FULL-1]});
   assign significand = {normal[FULL-:FRACTION+2], normal[FULL-FRACTION-2:0] != '0};
   kiln_float_round #(
       .FORMAT(FORMAT)
   ) round (
       .negative,
-      .exponent,
+      .exponent(top),
       .significand,
       .number(rounded)
   );

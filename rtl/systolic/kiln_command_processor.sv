@@ -42,6 +42,8 @@ module kiln_command_processor #(
     parameter int unsigned VECTOR_ROWS_IN_FLIGHT = 8,
     parameter int unsigned BLOCK_SIZE = 0,
     parameter int unsigned PRECISIONS = 1,
+    parameter bit INTEGER_ELEMENTS = 1'b1,  // streams can have integers
+    parameter int unsigned SCALE_BITS = 32,  // of a stream's scale
     parameter longint unsigned MEMORY_BYTES = 64'd1 << 30,
     // Width of the program's port in bytes: 8 to 128.
     parameter int unsigned INSTRUCTION_BYTES_PER_CYCLE = 16,
@@ -370,6 +372,8 @@ module kiln_command_processor #(
       .VECTOR_ROWS_IN_FLIGHT(VECTOR_ROWS_IN_FLIGHT),
       .BLOCK_SIZE(BLOCK_SIZE),
       .PRECISIONS(PRECISIONS),
+      .INTEGER_ELEMENTS(INTEGER_ELEMENTS),
+      .SCALE_BITS(SCALE_BITS),
       .MEMORY_BYTES(MEMORY_BYTES)
   ) decoder (
       .clock,
@@ -449,7 +453,9 @@ module kiln_command_processor #(
   assign pushes = uses & room & ~sent & {QUEUES{offered}};
   kiln_command_queues #(
       .DEPTH(COMMAND_QUEUE_DEPTH),
-      .BLOCKS(BLOCKS)
+      .BLOCKS(BLOCKS),
+      .INTEGER_ELEMENTS(INTEGER_ELEMENTS),
+      .SCALE_BITS(SCALE_BITS)
   ) queues (
       .clock,
       .resets(unit_resets),

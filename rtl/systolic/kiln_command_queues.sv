@@ -9,6 +9,8 @@
 module kiln_command_queues #(
     parameter int unsigned DEPTH = 4,
     parameter bit BLOCKS = 1'b0,  // with block scales
+    parameter bit INTEGER_ELEMENTS = 1'b1,  // streams can have integers
+    parameter int unsigned SCALE_BITS = 32,  // of a stream's scale
     localparam int unsigned QUEUES = 7,  // in the order of the ports
     localparam int unsigned INDEX_BITS = kiln_systolic_pkg::INDEX_BITS,
     localparam int unsigned SLOT_BITS = kiln_systolic_pkg::SLOT_BITS
@@ -72,14 +74,16 @@ module kiln_command_queues #(
 );
   // members that no queue stores
   wire unused_members = &{1'b0, header, tiling, reduction, region, image, weights, parameters,
-      loops, window, operand0, operand1, operand2, target};
+      loops, window, operand0, operand1, operand2, target, pass0, pass1, pass2, pass3, input_scales,
+      weight_scales, operand0_scales, operand1_scales, operand2_scales, target_scales};
 
   logic [QUEUES-1:0] unused_scales;
   logic [1294:0] input_fetch_members;
+  logic [479:0] input_fetch_scale_members;
   kiln_command_queue #(
       .DEPTH(DEPTH),
       .COMMAND_BITS(1295),
-      .SCALES_BITS($bits(input_fetch_scales)),
+      .SCALES_BITS(480),
       .SCALES(BLOCKS)
   ) input_fetch_queue (
       .clock,
@@ -101,13 +105,28 @@ module kiln_command_queues #(
         image.pad_left, image.stride_y, image.stride_x, image.dilation_y, image.dilation_x,
         image.joined
       }),
-      .push_scales({input_scales}),
+      .push_scales({
+        input_scales.base, input_scales.batch_stride, input_scales.row_stride,
+        input_scales.column_stride, input_scales.row_origin, input_scales.column_origin,
+        input_scales.tile_row_stride, input_scales.tile_column_stride,
+        input_scales.output_row_stride, input_scales.output_column_stride,
+        input_scales.tap_row_stride, input_scales.tap_column_stride
+      }),
       .command_valid(input_fetch_command_valid),
       .command_ready(input_fetch_command_ready),
       .command(input_fetch_members),
-      .scales(input_fetch_scales)
+      .scales(input_fetch_scale_members)
   );
   always_comb begin
+    input_fetch_scales = '0;
+    {
+      input_fetch_scales.base, input_fetch_scales.batch_stride, input_fetch_scales.row_stride,
+      input_fetch_scales.column_stride, input_fetch_scales.row_origin,
+      input_fetch_scales.column_origin, input_fetch_scales.tile_row_stride,
+      input_fetch_scales.tile_column_stride, input_fetch_scales.output_row_stride,
+      input_fetch_scales.output_column_stride, input_fetch_scales.tap_row_stride,
+      input_fetch_scales.tap_column_stride
+    } = input_fetch_scale_members;
     input_fetch_command = '0;
     {
       input_fetch_command.number, input_fetch_command.header.opcode,
@@ -140,10 +159,11 @@ module kiln_command_queues #(
     } = input_fetch_members;
   end
   logic [527:0] weight_fetch_members;
+  logic [239:0] weight_fetch_scale_members;
   kiln_command_queue #(
       .DEPTH(DEPTH),
       .COMMAND_BITS(528),
-      .SCALES_BITS($bits(weight_fetch_scales)),
+      .SCALES_BITS(240),
       .SCALES(BLOCKS)
   ) weight_fetch_queue (
       .clock,
@@ -159,13 +179,22 @@ module kiln_command_queues #(
         weights.by_columns, weights.code_bits, weights.row_stride, weights.column_stride,
         weights.group_stride, weights.column_tile_stride
       }),
-      .push_scales({weight_scales}),
+      .push_scales({
+        weight_scales.base, weight_scales.batch_stride, weight_scales.row_stride,
+        weight_scales.column_stride, weight_scales.group_stride, weight_scales.column_tile_stride
+      }),
       .command_valid(weight_fetch_command_valid),
       .command_ready(weight_fetch_command_ready),
       .command(weight_fetch_members),
-      .scales(weight_fetch_scales)
+      .scales(weight_fetch_scale_members)
   );
   always_comb begin
+    weight_fetch_scales = '0;
+    {
+      weight_fetch_scales.base, weight_fetch_scales.batch_stride, weight_fetch_scales.row_stride,
+      weight_fetch_scales.column_stride, weight_fetch_scales.group_stride,
+      weight_fetch_scales.column_tile_stride
+    } = weight_fetch_scale_members;
     weight_fetch_command = '0;
     {
       weight_fetch_command.number, weight_fetch_command.header.opcode,
@@ -337,48 +366,88 @@ module kiln_command_queues #(
       parameter_fetch_command.parameters.out_channels
     } = parameter_fetch_members;
   end
-  logic [2923:0] vector_members;
+  // The scales of the streams have SCALE_BITS bits. Zero points and bounds exist with integer
+  // elements only.
+  localparam int unsigned INTEGER_BITS = 6 * 32;
+  localparam int unsigned MEMBER_BITS = 2424 + 4 * SCALE_BITS;
+  localparam int unsigned VECTOR_BITS = MEMBER_BITS + (INTEGER_ELEMENTS ? INTEGER_BITS : 0);
+  logic [MEMBER_BITS-1:0] vector_in, vector_members;
+  logic [INTEGER_BITS-1:0] integers_in, integer_members;
+  logic [VECTOR_BITS-1:0] vector_push, vector_head;
+  assign vector_in = {
+    number, slot, header.opcode, header.wait_distance, header.window, header.operand_blocks,
+    header.output_blocks, header.passes, tiling.batch, tiling.tiles_y, tiling.tiles_x,
+    tiling.blocks, tiling.order, tiling.parameters_by_batch, tiling.tile_height, tiling.tile_width,
+    tiling.last_tile_height, tiling.last_tile_width, tiling.columns_per_block,
+    tiling.last_block_columns, tiling.last_tile_columns, tiling.tile_pixels, loops.outer0,
+    loops.outer1, loops.outer2, loops.outer3, loops.words, loops.last_lanes, loops.rows_in_flight,
+    loops.depth, window.window_y, window.window_x, window.stride_y, window.stride_x, window.combine,
+    window.average, window.divide_by_valid, window.dilation_y, window.dilation_x, window.pad_top,
+    window.pad_left, window.height, window.width, window.factor, window.row_origin,
+    window.column_origin, window.output_row_stride, window.output_column_stride,
+    window.tap_row_stride, window.tap_column_stride, operand0.base, operand0.element_stride,
+    operand0.element, operand0.access, operand0.outer_stride0, operand0.outer_stride1,
+    operand0.outer_stride2, operand0.outer_stride3, operand0.word_stride, operand1.base,
+    operand1.element_stride, operand1.element, operand1.access, operand1.outer_stride0,
+    operand1.outer_stride1, operand1.outer_stride2, operand1.outer_stride3, operand1.word_stride,
+    operand2.base, operand2.element_stride, operand2.element, operand2.access,
+    operand2.outer_stride0, operand2.outer_stride1, operand2.outer_stride2, operand2.outer_stride3,
+    operand2.word_stride, target.base, target.element_stride, target.element, target.access,
+    target.outer_stride0, target.outer_stride1, target.outer_stride2, target.outer_stride3,
+    target.word_stride, pass0.source, pass0.reduce, pass0.into, pass0.to_row_buffer,
+    pass0.to_memory, pass0.reads, pass0.stages, pass0.scalar_stages, pass0.gap, pass0.value,
+    pass1.source, pass1.reduce, pass1.into, pass1.to_row_buffer, pass1.to_memory, pass1.reads,
+    pass1.stages, pass1.scalar_stages, pass1.gap, pass1.value, pass2.source, pass2.reduce,
+    pass2.into, pass2.to_row_buffer, pass2.to_memory, pass2.reads, pass2.stages,
+    pass2.scalar_stages, pass2.gap, pass2.value, pass3.source, pass3.reduce, pass3.into,
+    pass3.to_row_buffer, pass3.to_memory, pass3.reads, pass3.stages, pass3.scalar_stages, pass3.gap,
+    pass3.value, operand0.scale[31-:SCALE_BITS], operand1.scale[31-:SCALE_BITS],
+    operand2.scale[31-:SCALE_BITS], target.scale[31-:SCALE_BITS]
+  };
+  assign integers_in = {
+    operand0.zero_point, operand1.zero_point, operand2.zero_point, target.zero_point, target.low,
+    target.high
+  };
+  if (INTEGER_ELEMENTS) begin : g_integers
+    assign vector_push = {integers_in, vector_in};
+    assign {integer_members, vector_members} = vector_head;
+  end else begin : g_no_integers
+    wire unused_integers = &{1'b0, integers_in};
+    assign vector_push = vector_in;
+    assign vector_members = vector_head;
+    assign integer_members = '0;
+  end
+  localparam int unsigned VECTOR_SCALES_BITS = 1040;
+  logic [VECTOR_SCALES_BITS-1:0] vector_scale_members;
   kiln_command_queue #(
       .DEPTH(DEPTH),
-      .COMMAND_BITS(2924),
-      .SCALES_BITS($bits(vector_scales)),
+      .COMMAND_BITS(VECTOR_BITS),
+      .SCALES_BITS(VECTOR_SCALES_BITS),
       .SCALES(BLOCKS)
   ) vector_queue (
       .clock,
       .reset(resets[6]),
       .push(pushes[6]),
       .room(rooms[6]),
-      .push_command({
-        number, slot, header.opcode, header.wait_distance, header.window, header.operand_blocks,
-        header.output_blocks, header.passes, tiling.batch, tiling.tiles_y, tiling.tiles_x,
-        tiling.blocks, tiling.order, tiling.parameters_by_batch, tiling.tile_height,
-        tiling.tile_width, tiling.last_tile_height, tiling.last_tile_width,
-        tiling.columns_per_block, tiling.last_block_columns, tiling.last_tile_columns,
-        tiling.tile_pixels, loops.outer0, loops.outer1, loops.outer2, loops.outer3, loops.words,
-        loops.last_lanes, loops.rows_in_flight, loops.depth, window.window_y, window.window_x,
-        window.stride_y, window.stride_x, window.combine, window.average, window.divide_by_valid,
-        window.dilation_y, window.dilation_x, window.pad_top, window.pad_left, window.height,
-        window.width, window.factor, window.row_origin, window.column_origin,
-        window.output_row_stride, window.output_column_stride, window.tap_row_stride,
-        window.tap_column_stride, operand0.base, operand0.element_stride, operand0.element,
-        operand0.access, operand0.outer_stride0, operand0.outer_stride1, operand0.scale,
-        operand0.outer_stride2, operand0.outer_stride3, operand0.zero_point, operand0.word_stride,
-        operand1.base, operand1.element_stride, operand1.element, operand1.access,
-        operand1.outer_stride0, operand1.outer_stride1, operand1.scale, operand1.outer_stride2,
-        operand1.outer_stride3, operand1.zero_point, operand1.word_stride, operand2.base,
-        operand2.element_stride, operand2.element, operand2.access, operand2.outer_stride0,
-        operand2.outer_stride1, operand2.scale, operand2.outer_stride2, operand2.outer_stride3,
-        operand2.zero_point, operand2.word_stride, target.base, target.element_stride,
-        target.element, target.access, target.outer_stride0, target.outer_stride1, target.scale,
-        target.outer_stride2, target.outer_stride3, target.zero_point, target.word_stride,
-        target.low, target.high, pass0, pass1, pass2, pass3
+      .push_command(vector_push),
+      .push_scales({
+        operand0_scales.base, operand0_scales.outer_stride0, operand0_scales.outer_stride1,
+        operand0_scales.outer_stride2, operand0_scales.outer_stride3, operand0_scales.row_origin,
+        operand0_scales.column_origin, operand0_scales.output_row_stride,
+        operand0_scales.output_column_stride, operand0_scales.tap_row_stride,
+        operand0_scales.tap_column_stride, operand1_scales.base, operand1_scales.outer_stride0,
+        operand1_scales.outer_stride1, operand1_scales.outer_stride2, operand1_scales.outer_stride3,
+        operand2_scales.base, operand2_scales.outer_stride0, operand2_scales.outer_stride1,
+        operand2_scales.outer_stride2, operand2_scales.outer_stride3, target_scales.base,
+        target_scales.outer_stride0, target_scales.outer_stride1, target_scales.outer_stride2,
+        target_scales.outer_stride3
       }),
-      .push_scales({operand0_scales, operand1_scales, operand2_scales, target_scales}),
       .command_valid(vector_command_valid),
       .command_ready(vector_command_ready),
-      .command(vector_members),
-      .scales(vector_scales)
+      .command(vector_head),
+      .scales(vector_scale_members)
   );
+  logic [SCALE_BITS-1:0] operand0_scale, operand1_scale, operand2_scale, target_scale;
   always_comb begin
     vector_command = '0;
     {
@@ -405,27 +474,61 @@ module kiln_command_queues #(
       vector_command.window.tap_column_stride, vector_command.operand0.base,
       vector_command.operand0.element_stride, vector_command.operand0.element,
       vector_command.operand0.access, vector_command.operand0.outer_stride0,
-      vector_command.operand0.outer_stride1, vector_command.operand0.scale,
-      vector_command.operand0.outer_stride2, vector_command.operand0.outer_stride3,
-      vector_command.operand0.zero_point, vector_command.operand0.word_stride,
+      vector_command.operand0.outer_stride1, vector_command.operand0.outer_stride2,
+      vector_command.operand0.outer_stride3, vector_command.operand0.word_stride,
       vector_command.operand1.base, vector_command.operand1.element_stride,
       vector_command.operand1.element, vector_command.operand1.access,
       vector_command.operand1.outer_stride0, vector_command.operand1.outer_stride1,
-      vector_command.operand1.scale, vector_command.operand1.outer_stride2,
-      vector_command.operand1.outer_stride3, vector_command.operand1.zero_point,
+      vector_command.operand1.outer_stride2, vector_command.operand1.outer_stride3,
       vector_command.operand1.word_stride, vector_command.operand2.base,
       vector_command.operand2.element_stride, vector_command.operand2.element,
       vector_command.operand2.access, vector_command.operand2.outer_stride0,
-      vector_command.operand2.outer_stride1, vector_command.operand2.scale,
-      vector_command.operand2.outer_stride2, vector_command.operand2.outer_stride3,
-      vector_command.operand2.zero_point, vector_command.operand2.word_stride,
+      vector_command.operand2.outer_stride1, vector_command.operand2.outer_stride2,
+      vector_command.operand2.outer_stride3, vector_command.operand2.word_stride,
       vector_command.target.base, vector_command.target.element_stride,
       vector_command.target.element, vector_command.target.access,
       vector_command.target.outer_stride0, vector_command.target.outer_stride1,
-      vector_command.target.scale, vector_command.target.outer_stride2,
-      vector_command.target.outer_stride3, vector_command.target.zero_point,
-      vector_command.target.word_stride, vector_command.target.low, vector_command.target.high,
-      vector_command.pass0, vector_command.pass1, vector_command.pass2, vector_command.pass3
+      vector_command.target.outer_stride2, vector_command.target.outer_stride3,
+      vector_command.target.word_stride, vector_command.pass0.source, vector_command.pass0.reduce,
+      vector_command.pass0.into, vector_command.pass0.to_row_buffer, vector_command.pass0.to_memory,
+      vector_command.pass0.reads, vector_command.pass0.stages, vector_command.pass0.scalar_stages,
+      vector_command.pass0.gap, vector_command.pass0.value, vector_command.pass1.source,
+      vector_command.pass1.reduce, vector_command.pass1.into, vector_command.pass1.to_row_buffer,
+      vector_command.pass1.to_memory, vector_command.pass1.reads, vector_command.pass1.stages,
+      vector_command.pass1.scalar_stages, vector_command.pass1.gap, vector_command.pass1.value,
+      vector_command.pass2.source, vector_command.pass2.reduce, vector_command.pass2.into,
+      vector_command.pass2.to_row_buffer, vector_command.pass2.to_memory,
+      vector_command.pass2.reads, vector_command.pass2.stages, vector_command.pass2.scalar_stages,
+      vector_command.pass2.gap, vector_command.pass2.value, vector_command.pass3.source,
+      vector_command.pass3.reduce, vector_command.pass3.into, vector_command.pass3.to_row_buffer,
+      vector_command.pass3.to_memory, vector_command.pass3.reads, vector_command.pass3.stages,
+      vector_command.pass3.scalar_stages, vector_command.pass3.gap, vector_command.pass3.value,
+      operand0_scale, operand1_scale, operand2_scale, target_scale
     } = vector_members;
+    vector_command.operand0.scale = 32'(operand0_scale) << (32 - SCALE_BITS);
+    vector_command.operand1.scale = 32'(operand1_scale) << (32 - SCALE_BITS);
+    vector_command.operand2.scale = 32'(operand2_scale) << (32 - SCALE_BITS);
+    vector_command.target.scale   = 32'(target_scale) << (32 - SCALE_BITS);
+    {
+      vector_command.operand0.zero_point, vector_command.operand1.zero_point,
+      vector_command.operand2.zero_point, vector_command.target.zero_point,
+      vector_command.target.low, vector_command.target.high
+    } = integer_members;
+    vector_scales = '0;
+    {
+      vector_scales.operand0.base, vector_scales.operand0.outer_stride0,
+      vector_scales.operand0.outer_stride1, vector_scales.operand0.outer_stride2,
+      vector_scales.operand0.outer_stride3, vector_scales.operand0.row_origin,
+      vector_scales.operand0.column_origin, vector_scales.operand0.output_row_stride,
+      vector_scales.operand0.output_column_stride, vector_scales.operand0.tap_row_stride,
+      vector_scales.operand0.tap_column_stride, vector_scales.operand1.base,
+      vector_scales.operand1.outer_stride0, vector_scales.operand1.outer_stride1,
+      vector_scales.operand1.outer_stride2, vector_scales.operand1.outer_stride3,
+      vector_scales.operand2.base, vector_scales.operand2.outer_stride0,
+      vector_scales.operand2.outer_stride1, vector_scales.operand2.outer_stride2,
+      vector_scales.operand2.outer_stride3, vector_scales.target.base,
+      vector_scales.target.outer_stride0, vector_scales.target.outer_stride1,
+      vector_scales.target.outer_stride2, vector_scales.target.outer_stride3
+    } = vector_scale_members;
   end
 endmodule

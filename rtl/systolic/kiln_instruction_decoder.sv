@@ -14,7 +14,8 @@
 //   clear       Pulse: the decoder waits for the first word of a program.
 //
 // Sections that an instruction does not have keep their old content, except the tiling and the
-// streams, window and passes of a vector program, which are 0.
+// streams, window and passes of a vector program, which are 0. Bits that no unit reads are 0
+// (kiln_systolic_pkg::TILING_USED and the like).
 //
 // The decoder checks that every word is the expected one: its tag and index follow from the header
 // and the earlier words. It also checks all values that a unit could not handle: counts are not 0
@@ -38,6 +39,8 @@ module kiln_instruction_decoder #(
     parameter int unsigned VECTOR_ROWS_IN_FLIGHT = 8,
     parameter int unsigned BLOCK_SIZE = 0,  // 0: no block scales
     parameter int unsigned PRECISIONS = 1,  // pairs of operand formats of the array
+    parameter bit INTEGER_ELEMENTS = 1'b1,  // streams can have integers
+    parameter int unsigned SCALE_BITS = 32,  // of a stream's scale
     parameter longint unsigned MEMORY_BYTES = 64'd1 << 30
 ) (
     input  logic                                    clock,
@@ -403,6 +406,7 @@ module kiln_instruction_decoder #(
         bad_address = index[3:0] == '0 && outside(stream_view.base);
         bad_enumerator = index[3:0] == '0 &&
             (stream_view.access > kiln_systolic_pkg::ACCESS_STRIDED ||
+            !INTEGER_ELEMENTS && stream_view.element <= kiln_systolic_pkg::ELEMENT_INT32 ||
             32'(stream_view.element) >= 32'(kiln_systolic_pkg::ELEMENT_INPUT) + 2 * PRECISIONS);
       end
       kiln_systolic_pkg::TAG_WINDOW:
@@ -488,7 +492,7 @@ module kiln_instruction_decoder #(
     if (taken) begin
       case (tag)
         kiln_systolic_pkg::TAG_HEADER: begin
-          header    <= payload;
+          header    <= {payload[BITS-1:33], 33'd0};
           matrix    <= header_view.opcode == kiln_systolic_pkg::OPCODE_MATRIX;
           depthwise <= header_view.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE;
           is_end    <= header_view.opcode == kiln_systolic_pkg::OPCODE_END;
@@ -505,7 +509,8 @@ module kiln_instruction_decoder #(
   end
 
   kiln_section_register #(
-      .WORDS(kiln_systolic_pkg::TILING_WORDS)
+      .WORDS(kiln_systolic_pkg::TILING_WORDS),
+      .USED (kiln_systolic_pkg::TILING_USED)
   ) tiling_words (
       .clock,
       .clear(clears),
@@ -515,7 +520,8 @@ module kiln_instruction_decoder #(
       .section(tiling)
   );
   kiln_section_register #(
-      .WORDS(kiln_systolic_pkg::REDUCTION_WORDS)
+      .WORDS(kiln_systolic_pkg::REDUCTION_WORDS),
+      .USED (kiln_systolic_pkg::REDUCTION_USED)
   ) reduction_words (
       .clock,
       .clear(1'b0),
@@ -525,7 +531,8 @@ module kiln_instruction_decoder #(
       .section(reduction)
   );
   kiln_section_register #(
-      .WORDS(kiln_systolic_pkg::REGION_WORDS)
+      .WORDS(kiln_systolic_pkg::REGION_WORDS),
+      .USED (kiln_systolic_pkg::REGION_USED)
   ) region_words (
       .clock,
       .clear(1'b0),
@@ -535,7 +542,8 @@ module kiln_instruction_decoder #(
       .section(region)
   );
   kiln_section_register #(
-      .WORDS(kiln_systolic_pkg::INPUT_WORDS)
+      .WORDS(kiln_systolic_pkg::INPUT_WORDS),
+      .USED (kiln_systolic_pkg::INPUT_USED)
   ) input_words (
       .clock,
       .clear(1'b0),
@@ -545,7 +553,8 @@ module kiln_instruction_decoder #(
       .section(image)
   );
   kiln_section_register #(
-      .WORDS(kiln_systolic_pkg::WEIGHTS_WORDS)
+      .WORDS(kiln_systolic_pkg::WEIGHTS_WORDS),
+      .USED (kiln_systolic_pkg::WEIGHTS_USED)
   ) weights_words (
       .clock,
       .clear(1'b0),
@@ -555,7 +564,8 @@ module kiln_instruction_decoder #(
       .section(weights)
   );
   kiln_section_register #(
-      .WORDS(kiln_systolic_pkg::VECTOR_WORDS)
+      .WORDS(kiln_systolic_pkg::VECTOR_WORDS),
+      .USED (kiln_systolic_pkg::VECTOR_USED)
   ) vector_words (
       .clock,
       .clear(1'b0),
@@ -565,7 +575,8 @@ module kiln_instruction_decoder #(
       .section(loops)
   );
   kiln_section_register #(
-      .WORDS(kiln_systolic_pkg::WINDOW_WORDS)
+      .WORDS(kiln_systolic_pkg::WINDOW_WORDS),
+      .USED (kiln_systolic_pkg::WINDOW_USED)
   ) window_words (
       .clock,
       .clear(clears),
@@ -575,7 +586,8 @@ module kiln_instruction_decoder #(
       .section(window)
   );
   kiln_section_register #(
-      .WORDS(kiln_systolic_pkg::MAX_PASSES)
+      .WORDS(kiln_systolic_pkg::MAX_PASSES),
+      .USED (kiln_systolic_pkg::PASSES_USED)
   ) pass_words (
       .clock,
       .clear(clears),
@@ -585,7 +597,8 @@ module kiln_instruction_decoder #(
       .section({pass0, pass1, pass2, pass3})
   );
   kiln_section_register #(
-      .WORDS(kiln_systolic_pkg::STREAM_WORDS)
+      .WORDS(kiln_systolic_pkg::STREAM_WORDS),
+      .USED (kiln_systolic_pkg::stream_used(6'(SCALE_BITS), INTEGER_ELEMENTS, 1'b0))
   ) operand0_words (
       .clock,
       .clear(clears),
@@ -595,7 +608,8 @@ module kiln_instruction_decoder #(
       .section(operand0)
   );
   kiln_section_register #(
-      .WORDS(kiln_systolic_pkg::STREAM_WORDS)
+      .WORDS(kiln_systolic_pkg::STREAM_WORDS),
+      .USED (kiln_systolic_pkg::stream_used(6'(SCALE_BITS), INTEGER_ELEMENTS, 1'b0))
   ) operand1_words (
       .clock,
       .clear(clears),
@@ -605,7 +619,8 @@ module kiln_instruction_decoder #(
       .section(operand1)
   );
   kiln_section_register #(
-      .WORDS(kiln_systolic_pkg::STREAM_WORDS)
+      .WORDS(kiln_systolic_pkg::STREAM_WORDS),
+      .USED (kiln_systolic_pkg::stream_used(6'(SCALE_BITS), INTEGER_ELEMENTS, 1'b0))
   ) operand2_words (
       .clock,
       .clear(clears),
@@ -615,7 +630,8 @@ module kiln_instruction_decoder #(
       .section(operand2)
   );
   kiln_section_register #(
-      .WORDS(kiln_systolic_pkg::STREAM_WORDS)
+      .WORDS(kiln_systolic_pkg::STREAM_WORDS),
+      .USED (kiln_systolic_pkg::stream_used(6'(SCALE_BITS), INTEGER_ELEMENTS, 1'b1))
   ) target_words (
       .clock,
       .clear(clears),
@@ -627,7 +643,8 @@ module kiln_instruction_decoder #(
 
   if (BLOCKS) begin : g_scales
     kiln_section_register #(
-        .WORDS(kiln_systolic_pkg::INPUT_SCALES_WORDS)
+        .WORDS(kiln_systolic_pkg::INPUT_SCALES_WORDS),
+        .USED (kiln_systolic_pkg::INPUT_SCALES_USED)
     ) input_words (
         .clock,
         .clear(1'b0),
@@ -637,7 +654,8 @@ module kiln_instruction_decoder #(
         .section(input_scales)
     );
     kiln_section_register #(
-        .WORDS(kiln_systolic_pkg::WEIGHT_SCALES_WORDS)
+        .WORDS(kiln_systolic_pkg::WEIGHT_SCALES_WORDS),
+        .USED (kiln_systolic_pkg::WEIGHT_SCALES_USED)
     ) weight_words (
         .clock,
         .clear(1'b0),
@@ -647,7 +665,8 @@ module kiln_instruction_decoder #(
         .section(weight_scales)
     );
     kiln_section_register #(
-        .WORDS(kiln_systolic_pkg::STREAM_SCALES_WORDS)
+        .WORDS(kiln_systolic_pkg::STREAM_SCALES_WORDS),
+        .USED (kiln_systolic_pkg::OPERAND0_SCALES_USED)
     ) operand0_words (
         .clock,
         .clear(1'b0),
@@ -657,7 +676,8 @@ module kiln_instruction_decoder #(
         .section(operand0_scales)
     );
     kiln_section_register #(
-        .WORDS(kiln_systolic_pkg::STREAM_SCALES_WORDS)
+        .WORDS(kiln_systolic_pkg::STREAM_SCALES_WORDS),
+        .USED (kiln_systolic_pkg::STREAM_SCALES_USED)
     ) operand1_words (
         .clock,
         .clear(1'b0),
@@ -667,7 +687,8 @@ module kiln_instruction_decoder #(
         .section(operand1_scales)
     );
     kiln_section_register #(
-        .WORDS(kiln_systolic_pkg::STREAM_SCALES_WORDS)
+        .WORDS(kiln_systolic_pkg::STREAM_SCALES_WORDS),
+        .USED (kiln_systolic_pkg::STREAM_SCALES_USED)
     ) operand2_words (
         .clock,
         .clear(1'b0),
@@ -677,7 +698,8 @@ module kiln_instruction_decoder #(
         .section(operand2_scales)
     );
     kiln_section_register #(
-        .WORDS(kiln_systolic_pkg::STREAM_SCALES_WORDS)
+        .WORDS(kiln_systolic_pkg::STREAM_SCALES_WORDS),
+        .USED (kiln_systolic_pkg::STREAM_SCALES_USED)
     ) target_words (
         .clock,
         .clear(1'b0),

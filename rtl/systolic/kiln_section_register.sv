@@ -1,7 +1,11 @@
 // The words of one section of an instruction (kiln_systolic_pkg), with word 0 in the top bits. A
 // word written in cycle t is available from t + 1 on; `clear` sets all words to 0.
+//   USED   The bits of each word that are stored, from the highest on; word 0 is in the top bits. The
+//          others are 0.
 module kiln_section_register #(
     parameter int unsigned WORDS = 2,
+    parameter logic [WORDS*kiln_systolic_pkg::USED_BITS-1:0] USED =
+        {WORDS{kiln_systolic_pkg::USED_BITS'(kiln_systolic_pkg::PAYLOAD_BITS)}},
     localparam int unsigned BITS = kiln_systolic_pkg::PAYLOAD_BITS
 ) (
     input  logic                  clock,
@@ -11,12 +15,19 @@ module kiln_section_register #(
     input  logic [      BITS-1:0] payload,
     output logic [WORDS*BITS-1:0] section
 );
+  localparam int unsigned USED_BITS = kiln_systolic_pkg::USED_BITS;
+  wire unused_payload = &{1'b0, payload};
   for (genvar w = 0; w < WORDS; w++) begin : g_word
-    logic [BITS-1:0] value;
-    always_ff @(posedge clock) begin
-      if (clear) value <= '0;
-      else if (write && index == 4'(w)) value <= payload;
+    localparam int unsigned STORED = 32'(USED[(WORDS-1-w)*USED_BITS+:USED_BITS]);
+    if (STORED == 0) begin : g_none
+      assign section[BITS*(WORDS-1-w)+:BITS] = '0;
+    end else begin : g_some
+      logic [STORED-1:0] value;
+      always_ff @(posedge clock) begin
+        if (clear) value <= '0;
+        else if (write && index == 4'(w)) value <= payload[BITS-1-:STORED];
+      end
+      assign section[BITS*(WORDS-1-w)+:BITS] = BITS'(value) << (BITS - STORED);
     end
-    assign section[BITS*(WORDS-1-w)+:BITS] = value;
   end
 endmodule

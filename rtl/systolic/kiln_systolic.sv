@@ -28,6 +28,8 @@ module kiln_systolic #(
     // The codes of the other formats take as many bytes as those of the first.
     parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
+    // The vector unit reads and writes integers.
+    parameter bit INTEGER_ELEMENTS = 1'b1,
     // Constant weights may be packed in memory (kiln_weight_fetch).
     parameter bit PACKED_WEIGHTS = 1'b0,
     parameter bit PRODUCT_ROUNDED = 1'b0,
@@ -280,6 +282,8 @@ module kiln_systolic #(
   kiln_command_processor #(
       .BLOCK_SIZE                 (BLOCK_SIZE),
       .PRECISIONS                 (PRECISIONS),
+      .INTEGER_ELEMENTS           (INTEGER_ELEMENTS),
+      .SCALE_BITS                 (kiln_vector_pkg::scale_bits(VECTOR_FORMAT)),
       .ARRAY_ROWS                 (ARRAY_ROWS),
       .ARRAY_COLUMNS              (ARRAY_COLUMNS),
       .INPUT_BUFFER_WORDS         (INPUT_BUFFER_WORDS),
@@ -928,6 +932,7 @@ module kiln_systolic #(
       .INPUT_FORMAT             (INPUT_FORMAT),
       .WEIGHT_FORMAT            (WEIGHT_FORMAT),
       .PRECISIONS               (PRECISIONS),
+      .INTEGER_ELEMENTS         (INTEGER_ELEMENTS),
       .OTHER_INPUT_FORMATS      (OTHER_INPUT_FORMATS),
       .OTHER_WEIGHT_FORMATS     (OTHER_WEIGHT_FORMATS),
       .ACCUMULATION_FORMAT      (ACCUMULATION_FORMAT),

@@ -602,6 +602,42 @@ package kiln_systolic_pkg;
     logic [31:0] reserved0;
   } stage_t;
 
+  // The bits of each word of a section that some unit reads, counted from the highest; word 0 comes
+  // first. The others are checked, at most, and not stored.
+  localparam int USED_BITS = 7;  // of a number of bits
+  localparam logic [TILING_WORDS*USED_BITS-1:0] TILING_USED = {7'd101, 7'd96, 7'd104};
+  localparam logic [REDUCTION_WORDS*USED_BITS-1:0] REDUCTION_USED = {7'd112, 7'd96};
+  localparam logic [REGION_WORDS*USED_BITS-1:0] REGION_USED = {7'd98, 7'd96, 7'd72};
+  localparam logic [INPUT_WORDS*USED_BITS-1:0] INPUT_USED = {
+    {4{7'd112}}, 7'd104, 7'd104, 7'd112, 7'd97
+  };
+  localparam logic [INPUT_SCALES_WORDS*USED_BITS-1:0] INPUT_SCALES_USED = {6{7'd80}};
+  localparam logic [WEIGHTS_WORDS*USED_BITS-1:0] WEIGHTS_USED = {7'd85, 7'd80, 7'd80};
+  localparam logic [WEIGHT_SCALES_WORDS*USED_BITS-1:0] WEIGHT_SCALES_USED = {3{7'd80}};
+  localparam logic [VECTOR_WORDS*USED_BITS-1:0] VECTOR_USED = {7'd96, 7'd97};
+  localparam logic [WINDOW_WORDS*USED_BITS-1:0] WINDOW_USED = {
+    7'd100, 7'd96, 7'd80, 7'd0, {3{7'd80}}
+  };
+  localparam logic [MAX_PASSES*USED_BITS-1:0] PASSES_USED = {MAX_PASSES{7'd67}};
+  // Only operand 0 can have a window.
+  localparam logic [STREAM_SCALES_WORDS*USED_BITS-1:0] OPERAND0_SCALES_USED = {
+    7'd80, 7'd80, 7'd40, 7'd0, {3{7'd80}}
+  };
+  localparam logic [STREAM_SCALES_WORDS*USED_BITS-1:0] STREAM_SCALES_USED = {
+    7'd80, 7'd80, 7'd40, {4{7'd0}}
+  };
+  // A stream, whose scale has `scale` bits; without integer elements it has no zero point, and no
+  // stream but the output of integers has bounds.
+  function automatic logic [STREAM_WORDS*USED_BITS-1:0] stream_used(input logic [5:0] scale,
+      input bit integers, input bit output_stream);
+    stream_used = {
+      7'd86,
+      7'd80 + 7'(scale),
+      integers ? 7'd112 : 7'd80,
+      integers && output_stream ? 7'd104 : 7'd40
+    };
+  endfunction
+
   // -----------------------------------------------------------------------------------------------
   // Commands: the records that the command processor puts into the queue of a unit, one per
   // instruction. Block scales come beside them on a separate port, which design points without

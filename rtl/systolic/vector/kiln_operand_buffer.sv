@@ -24,7 +24,8 @@ module kiln_operand_buffer #(
     parameter int unsigned CONVERT = 0,  // registers of the conversion (kiln_operand_decoder)
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
-    parameter int unsigned PRECISIONS = 1,  // this and the next two: see kiln_operand_decoder
+    parameter int unsigned PRECISIONS = 1,  // this and the next three: see kiln_operand_decoder
+    parameter bit INTEGER_ELEMENTS = 1'b1,
     parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
@@ -205,6 +206,7 @@ module kiln_operand_buffer #(
         .INPUT_FORMAT (INPUT_FORMAT),
         .WEIGHT_FORMAT(WEIGHT_FORMAT),
         .PRECISIONS(PRECISIONS),
+        .INTEGER_ELEMENTS(INTEGER_ELEMENTS),
         .OTHER_INPUT_FORMATS(OTHER_INPUT_FORMATS),
         .OTHER_WEIGHT_FORMATS(OTHER_WEIGHT_FORMATS),
         .VECTOR_FORMAT(VECTOR_FORMAT),

@@ -17,6 +17,7 @@ module kiln_operand_decoder #(
     parameter kiln_format_pkg::format_t INPUT_FORMAT  = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter int unsigned PRECISIONS = 1,
+    parameter bit INTEGER_ELEMENTS = 1'b1,  // integers can be read
     parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
@@ -43,7 +44,7 @@ module kiln_operand_decoder #(
 
   logic is_integer;
   logic [31:0] code;
-  assign is_integer = element <= kiln_systolic_pkg::ELEMENT_INT32;
+  assign is_integer = INTEGER_ELEMENTS && element <= kiln_systolic_pkg::ELEMENT_INT32;
   always_comb begin
     case (element)
       kiln_systolic_pkg::ELEMENT_INT8: code = {{24{bits[7]}}, bits[7:0]} - zero_point;

@@ -11,6 +11,7 @@ module kiln_quantiser #(
     parameter kiln_format_pkg::format_t INPUT_FORMAT  = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter int unsigned PRECISIONS = 1,
+    parameter bit INTEGER_ELEMENTS = 1'b1,  // integers can be written
     parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
@@ -114,7 +115,7 @@ module kiln_quantiser #(
 
   always_comb begin
     bits = element == kiln_systolic_pkg::ELEMENT_VECTOR ? vector_bits : number;
-    if (enable && element <= kiln_systolic_pkg::ELEMENT_INT32) begin
+    if (INTEGER_ELEMENTS && enable && element <= kiln_systolic_pkg::ELEMENT_INT32) begin
       bits = kiln_fp32_pkg::to_code(value, inverse_scale, zero_point, low, high);
     end
     if (is_code) bits = code_bits;

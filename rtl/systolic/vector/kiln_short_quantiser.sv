@@ -15,6 +15,7 @@ module kiln_short_quantiser #(
     parameter kiln_format_pkg::format_t INPUT_FORMAT  = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter int unsigned PRECISIONS = 1,
+    parameter bit INTEGER_ELEMENTS = 1'b1,  // integers can be written
     parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP16,
@@ -182,7 +183,7 @@ module kiln_short_quantiser #(
     next = converted_element == kiln_systolic_pkg::ELEMENT_VECTOR ? 32'(vector_code) : number;
     if (converted_element >= kiln_systolic_pkg::ELEMENT_INPUT)
       next = plain != '0 ? held : codes_now[32'(chosen)*32+:32];
-    if (converted_element <= kiln_systolic_pkg::ELEMENT_INT32) next = held;
+    if (INTEGER_ELEMENTS && converted_element <= kiln_systolic_pkg::ELEMENT_INT32) next = held;
   end
   if (WAIT == 0) begin : g_no_wait
     assign bits = next;

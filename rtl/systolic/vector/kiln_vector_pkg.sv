@@ -130,6 +130,10 @@ package kiln_vector_pkg;
     logic [31:0] high;
   } target_t;
   localparam int TARGET_BITS = 6 + 3 * 32;
+  // Returns its upper bits that a unit with or without integer elements needs.
+  function automatic int target_bits(input bit integers);
+    target_bits = integers ? TARGET_BITS : TARGET_BITS - 3 * 32;
+  endfunction
 
   // The additional description of a word if the output may have block scales.
   typedef struct packed {

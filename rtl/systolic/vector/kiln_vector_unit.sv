@@ -63,6 +63,7 @@ module kiln_vector_unit #(
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     // this and the next two: see kiln_operand_decoder, kiln_quantiser
     parameter int unsigned PRECISIONS = 1,
+    parameter bit INTEGER_ELEMENTS = 1'b1,  // integers can be read and written
     parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
@@ -696,6 +697,7 @@ module kiln_vector_unit #(
       .INPUT_FORMAT(INPUT_FORMAT),
       .WEIGHT_FORMAT(WEIGHT_FORMAT),
       .PRECISIONS(PRECISIONS),
+      .INTEGER_ELEMENTS(INTEGER_ELEMENTS),
       .OTHER_INPUT_FORMATS(OTHER_INPUT_FORMATS),
       .OTHER_WEIGHT_FORMATS(OTHER_WEIGHT_FORMATS),
       .VECTOR_FORMAT(VECTOR_FORMAT),
@@ -881,25 +883,30 @@ module kiln_vector_unit #(
   logic [LANES-1:0] exit_lanes;
   logic exit_reduces, exit_maximum;
   kiln_vector_pkg::departure_t next_departure;
-  // The output stream of the departing word's instruction: a kiln_vector_pkg::target_t, below the
-  // inverse scale if all lanes share one copy.
+  // The output stream of the departing word's instruction: the upper bits of a
+  // kiln_vector_pkg::target_t, below the inverse scale if all lanes share one copy.
   localparam int unsigned GROUP = kiln_vector_pkg::lanes_of_copy(LANES);
   localparam int unsigned GROUPS = (LANES + GROUP - 1) / GROUP;
-  localparam int unsigned STREAM_BITS = kiln_vector_pkg::TARGET_BITS + (GROUPS == 1 ? INVERSE : 0);
+  localparam int unsigned CODE_BITS = kiln_vector_pkg::target_bits(INTEGER_ELEMENTS);
+  localparam int unsigned STREAM_BITS = CODE_BITS + (GROUPS == 1 ? INVERSE : 0);
   logic [STREAM_BITS-1:0] departure_target;
   logic [SLOT_INDEX_BITS-1:0] next_slot;
   assign next_departure = exit_departure;
   assign next_slot = SLOT_INDEX_BITS'(next_departure.slot);
   assign departure_taken = !departure_there || (exit_valid && advance);
-  logic [kiln_vector_pkg::TARGET_BITS+INVERSE-1:0] stream_now;
-  assign stream_now = {
-    command.target.scale[31-:INVERSE],
+  logic [kiln_vector_pkg::TARGET_BITS-1:0] target_now;
+  logic [CODE_BITS+INVERSE-1:0] stream_now;
+  assign target_now = {
     command.target.element,
     command.target.access,
     command.target.zero_point,
     command.target.low,
     command.target.high
   };
+  assign stream_now = {
+    command.target.scale[31-:INVERSE], target_now[kiln_vector_pkg::TARGET_BITS-1-:CODE_BITS]
+  };
+  wire unused_stream = &{1'b0, target_now, stream_now};
   kiln_ram_1w #(
       .WIDTH(STREAM_BITS),
       .WORDS(SLOTS),
@@ -1011,7 +1018,7 @@ module kiln_vector_unit #(
   logic [COUNT_LANE_BITS-1:0] gathered_lanes, leaving_lanes;
   logic [ADDRESS_BITS-1:0] gathered_address, leaving_address;
   logic [SLOT_INDEX_BITS-1:0] departure_slot, gathered_slot, leaving_slot;
-  logic [kiln_vector_pkg::TARGET_BITS-1:0] gathered_target;
+  logic [CODE_BITS-1:0] gathered_code, leaving_code;
   logic [1:0] leaving_shift;
   kiln_vector_pkg::mark_t mark;  // of the word at the exit
   assign leaves_now      = gathered || (exit_valid && departure.to_memory && !mark.gathered);
@@ -1020,8 +1027,9 @@ module kiln_vector_unit #(
   assign leaving_address = gathered ? gathered_address : departure.target;
   assign departure_slot  = SLOT_INDEX_BITS'(departure.slot);
   assign leaving_slot    = gathered ? gathered_slot : departure_slot;
-  assign leaving_target  = gathered ? gathered_target :
-      departure_target[kiln_vector_pkg::TARGET_BITS-1:0];
+  assign leaving_code    = gathered ? gathered_code : departure_target[CODE_BITS-1:0];
+  assign leaving_target  = kiln_vector_pkg::TARGET_BITS'(leaving_code) <<
+      (kiln_vector_pkg::TARGET_BITS - CODE_BITS);
   assign leaving_shift   = kiln_vector_pkg::element_shift(leaving_target.element, VECTOR_SHIFT,
       INPUT_SHIFT, WEIGHT_SHIFT);
   // Each user reads only some members.
@@ -1039,6 +1047,7 @@ module kiln_vector_unit #(
       .INPUT_FORMAT(INPUT_FORMAT),
       .WEIGHT_FORMAT(WEIGHT_FORMAT),
       .PRECISIONS(PRECISIONS),
+      .INTEGER_ELEMENTS(INTEGER_ELEMENTS),
       .OTHER_INPUT_FORMATS(OTHER_INPUT_FORMATS),
       .OTHER_WEIGHT_FORMATS(OTHER_WEIGHT_FORMATS),
       .VECTOR_FORMAT(VECTOR_FORMAT),
@@ -1141,7 +1150,7 @@ module kiln_vector_unit #(
     assign gathered_lanes      = '0;
     assign gathered_address    = '0;
     assign gathered_slot       = '0;
-    assign gathered_target     = '0;
+    assign gathered_code       = '0;
     assign leaves_lanes_early  = 1'b0;
     assign scale_writer_ready  = 1'b1;
     assign final_scale_part    = '0;
@@ -1201,7 +1210,7 @@ module kiln_vector_unit #(
         .ELEMENT_FORMAT(INPUT_FORMAT),
         .SCALE_FORMAT(SCALE_FORMAT),
         .OUTPUT_PORT_BYTES(OUTPUT_PORT_BYTES),
-        .ABOUT_BITS(SLOT_INDEX_BITS + kiln_vector_pkg::TARGET_BITS)
+        .ABOUT_BITS(SLOT_INDEX_BITS + CODE_BITS)
     ) blocks (
         .clock,
         .reset,
@@ -1212,13 +1221,13 @@ module kiln_vector_unit #(
         .in_lanes(COUNT_LANE_BITS'(departure.lanes)),
         .in_target(departure.target),
         .in_scale_target(mark.scale_target),
-        .in_about({departure_slot, departure_target[kiln_vector_pkg::TARGET_BITS-1:0]}),
+        .in_about({departure_slot, departure_target[CODE_BITS-1:0]}),
         .out_valid(gathered),
         .out_value(gathered_value),
         .out_inverse(gathered_inverse),
         .out_lanes(gathered_lanes),
         .out_target(gathered_address),
-        .out_about({gathered_slot, gathered_target}),
+        .out_about({gathered_slot, gathered_code}),
         .out_scales(gathered_scales),
         .out_scale_codes(gathered_codes),
         .out_scale_count(gathered_count),

@@ -9,6 +9,7 @@ module kiln_word_quantiser #(
     parameter kiln_format_pkg::format_t INPUT_FORMAT  = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter int unsigned PRECISIONS = 1,
+    parameter bit INTEGER_ELEMENTS = 1'b1,  // integers can be written
     parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
@@ -71,7 +72,7 @@ module kiln_word_quantiser #(
       zero_point_in = zero_point;
       low_in        = low;
       high_in       = high;
-      if (element >= kiln_systolic_pkg::ELEMENT_INPUT && plain != '0) begin
+      if (!INTEGER_ELEMENTS || element >= kiln_systolic_pkg::ELEMENT_INPUT && plain != '0) begin
         zero_point_in = '0;
         low_in        = lowest[32'(chosen)*32+:32];
         high_in       = highest[32'(chosen)*32+:32];
@@ -106,6 +107,7 @@ module kiln_word_quantiser #(
           .INPUT_FORMAT (INPUT_FORMAT),
           .WEIGHT_FORMAT(WEIGHT_FORMAT),
           .PRECISIONS(PRECISIONS),
+          .INTEGER_ELEMENTS(INTEGER_ELEMENTS),
           .OTHER_INPUT_FORMATS(OTHER_INPUT_FORMATS),
           .OTHER_WEIGHT_FORMATS(OTHER_WEIGHT_FORMATS),
           .VECTOR_FORMAT(VECTOR_FORMAT),
@@ -133,6 +135,7 @@ module kiln_word_quantiser #(
           .INPUT_FORMAT (INPUT_FORMAT),
           .WEIGHT_FORMAT(WEIGHT_FORMAT),
           .PRECISIONS(PRECISIONS),
+          .INTEGER_ELEMENTS(INTEGER_ELEMENTS),
           .OTHER_INPUT_FORMATS(OTHER_INPUT_FORMATS),
           .OTHER_WEIGHT_FORMATS(OTHER_WEIGHT_FORMATS),
           .VECTOR_FORMAT(VECTOR_FORMAT),

@@ -88,7 +88,7 @@ TEST_P(SystolicDerived, WordsInTheVectorUnitAreTheRtls) {
   hardware::Elaborated rtl;
   rtl.Read(hardware::SystemVerilogOf(TopOf(c)),
            {"kiln_systolic", "kiln_vector_unit", "kiln_vector_issue", "kiln_vector_stage",
-            "kiln_operand_buffer", "kiln_vector_blocks"});
+            "kiln_operand_buffer", "kiln_vector_blocks", "kiln_performance_counters"});
   if (HasFatalFailure()) return;
   EXPECT_EQ(WordsInLanes(c), rtl.Parameter("kiln_vector_unit", "departures", "DEPTH"));
   EXPECT_EQ(kDepartureBits, rtl.Parameter("kiln_vector_unit", "departures", "WIDTH"));
@@ -101,7 +101,7 @@ TEST_P(SystolicDerived, WordsInTheVectorUnitAreTheRtls) {
   const auto number = static_cast<int64_t>(NumberBits(c.vector_format));
   EXPECT_EQ((c.lanes() + 1) * number, rtl.Parameter("kiln_operand_buffer", "first", "WIDTH"));
   const bool one_copy = c.lanes() == LanesOfCopy(c);
-  EXPECT_EQ(kTargetBits + (one_copy ? InverseBits(c, number) : 0),
+  EXPECT_EQ(TargetBits(c) + (one_copy ? InverseBits(c, number) : 0),
             rtl.Parameter("kiln_vector_unit", "targets", "WIDTH"));
   EXPECT_EQ(ProgramSlots(c), rtl.Parameter("kiln_vector_unit", "targets", "WORDS"));
   EXPECT_EQ(kStageControlBits + 2 * static_cast<int>(NumberBits(c.vector_format)),

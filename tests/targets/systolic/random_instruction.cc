@@ -477,7 +477,8 @@ class Builder {
     const bool plain = config_.input_format.name == "int8" && !config_.narrow_vector() &&
                        config_.block_size == 0 && config_.precisions() == 1;
     const int end = static_cast<int>(InputElement(config_.precisions()));
-    return static_cast<Element>(Between(0, plain ? 4 : end - 1));
+    const int begin = config_.integer_elements ? 0 : static_cast<int>(Element::kFloat32);
+    return static_cast<Element>(Between(begin, plain ? 4 : end - 1));
   }
 
   void Fill(Element element, uint64_t base, int64_t bytes) {

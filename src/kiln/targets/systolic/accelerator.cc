@@ -132,6 +132,8 @@ StatusOr<std::unique_ptr<Accelerator>> SystolicAccelerator::WithFormats(
   } else {
     c.other_precisions.clear();
     SetDefaultSums(&c);
+    if (activations.format.is_integer() && activations.scheme != Scheme::kPerBlock)
+      c.integer_elements = true;
   }
   if (!own && !c.psum_format.is_integer()) {
     const bool wide = c.input_format.bits > 16 || c.weight_format.bits > 16;

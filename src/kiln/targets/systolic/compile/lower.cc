@@ -373,9 +373,13 @@ std::string Lowering::ForeignReason(const Value* value) const {
                                    : fmt::format(" with {} scales of {}", config_.scale_format.name,
                                                  config_.block_size);
   }
-  return fmt::format("{} is held as {}{}, this design point writes {}, {} and integers",
-                     NameForUser(*value), type.format.name, blocks, own,
-                     config_.vector_format.name);
+  if (config_.integer_elements) {
+    own += fmt::format(", {} and integers", config_.vector_format.name);
+  } else {
+    own += " and " + config_.vector_format.name;
+  }
+  return fmt::format("{} is held as {}{}, this design point writes {}", NameForUser(*value),
+                     type.format.name, blocks, own);
 }
 
 Status Lowering::Emit(const Group& group, Emitter emitter) {

@@ -72,6 +72,9 @@ struct Config {
   // All input formats have the same size in memory, and so have all weight formats. The depthwise
   // unit and block scales use the first pair.
   std::vector<OperandFormats> other_precisions;
+  // The vector unit reads and writes integers of 8, 16 and 32 bits, with zero points. Without them
+  // it has the codes of the array's formats, its own format and fp32.
+  bool integer_elements = true;
   // Constant weights of fewer than eight bits may be packed in memory (Convolution::weight_bits).
   bool packed_weights = false;
   // `product: exact` (a fused multiply-add in psum_format) or `product: rounded` (the product is

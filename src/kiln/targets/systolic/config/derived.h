@@ -24,7 +24,6 @@ inline constexpr int kCounterBits = 48;   // COUNTER_BITS
 inline constexpr int kWordBits = 133;           // WORD_T_BITS
 inline constexpr int kDepartureBits = 88;       // DEPARTURE_BITS
 inline constexpr int kMarkBits = 42;            // MARK_BITS
-inline constexpr int kTargetBits = 102;         // TARGET_BITS
 inline constexpr int kOperandTagBits = 23;      // OPERAND_TAG_BITS
 inline constexpr int kOperandScaleTagBits = 9;  // SCALE_TAG_BITS
 
@@ -71,10 +70,15 @@ inline int64_t WaitingWords(const Config& c) {
   return WordsOfBlock(block_size, lanes) + c.vector_stage_latency * (levels + 1) +
          WordsBehindBlock(block_size, lanes, c.input_format.bytes(), c.output_port_bytes);
 }
+// Returns the bits of what is kept of an output stream besides the inverse scale: target_bits.
+inline int64_t TargetBits(const Config& c) {
+  constexpr int kIntegerBits = 3 * 32;  // zero point and bounds
+  return 6 + (c.integer_elements ? kIntegerBits : 0);
+}
 // Returns the bits of one of these words, whose numbers have `number_bits` bits.
 inline int64_t WaitingWordBits(const Config& c, int64_t number_bits) {
   return 1 + c.lanes() * number_bits + CeilLog2(c.lanes() + 1) + 2 * kAddressBits +
-         IndexBits(ProgramSlots(c)) + kTargetBits;
+         IndexBits(ProgramSlots(c)) + TargetBits(c);
 }
 // Returns the bits of a scale's inverse: inverse_bits. In a short float they are as many as a number
 // has, `number_bits`, unless block scales have inverses with more bits.

@@ -173,6 +173,12 @@ const KeyTable<Config>& Keys() {
                    {"OTHER_WEIGHT_FORMATS",
                     [](const Config& c) { return OtherFormats(c, &OperandFormats::weight); }}},
            .help = "further pairs of operand formats, of which each layer may use one"},
+          {.name = "integer_elements",
+           .type = Boolean(&Config::integer_elements),
+           .rtl = {{"INTEGER_ELEMENTS"}},
+           .help =
+               "the vector unit reads and writes integers of 8, 16 and 32 bits with zero points, "
+               "not only codes of the array's formats"},
           {.name = "packed_weights",
            .type = Boolean(&Config::packed_weights),
            .rtl = {{"PACKED_WEIGHTS"}},

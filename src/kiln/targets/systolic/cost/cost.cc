@@ -98,7 +98,7 @@ std::vector<Memories> WordMemories(const Config& c) {
       {1, OperandEntries(c) * (kWordBits + (blocks ? kMarkBits : 0))},
       {1, (waiting + 2) * kLengthBits},
       {1, in_lanes * kDepartureBits},
-      {1, ProgramSlots(c) * (kTargetBits + (copies == 1 ? inverse : 0))}};
+      {1, ProgramSlots(c) * (TargetBits(c) + (copies == 1 ? inverse : 0))}};
   if (copies > 1) memories.push_back({copies, ProgramSlots(c) * inverse});
   if (blocks) {
     memories.push_back({1, (waiting + 2) * kBeatBits});
@@ -323,6 +323,7 @@ UnitParts Vector(const Config& c) {
       .Set("BLOCK_SIZE", c.block_size);
   p.Set("BLOCKS", c.block_size > 0 ? 1 : 0).Set("SCALE_FORMAT", c.scale_format);
   p.Set("ELEMENT_FORMAT", c.input_format).Set("OUTPUT_PORT_BYTES", c.output_port_bytes);
+  p.Set("INTEGER_ELEMENTS", c.integer_elements ? 1 : 0);
   p.Set("CONVERT", c.vector_convert_latency)
       .Set("REGISTERS", c.vector_stage_latency - 1 + c.vector_convert_latency);
   const int64_t word_bytes = VectorWordBytes(c);
@@ -353,6 +354,7 @@ UnitParts Head(const Config& c) {
   p.Set("INSTRUCTION_BYTES_PER_CYCLE", c.instruction_bytes_per_cycle)
       .Set("COMMAND_QUEUE_DEPTH", c.command_queue_depth);
   p.Set("PREFETCH_WORDS", PrefetchWords(c)).Set("BLOCK_SIZE", c.block_size);
+  p.Set("INTEGER_ELEMENTS", c.integer_elements ? 1 : 0);
   return {"command processor",
           {{"kiln_command_processor", p}},
           {{1, PrefetchWords(c) * kInstructionWordBytes * 8}, {1, kCounterWords * kCounterBits}}};

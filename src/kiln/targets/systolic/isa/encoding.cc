@@ -114,7 +114,8 @@ StatusOr<Encoding> EncodingOf(const Value& value, const Config& config) {
   if (q.scales.size() > 1 || q.zero_points.size() > 1) return Foreign(q);
   const float scale = q.scales.empty() ? 1.0f : q.scales[0];
   const bool has_zero_point = !q.zero_points.empty() && q.zero_points[0] != 0;
-  if (IsPlainInteger(format) && format.bits <= 16) return IntegerEncoding(q, scale);
+  if (config.integer_elements && IsPlainInteger(format) && format.bits <= 16)
+    return IntegerEncoding(q, scale);
   if (format.name == "fp32" && scale == 1.0f) return e;
   if (format == config.vector_format && scale == 1.0f) return VectorEncoding(config);
   const std::optional<Element> element = has_zero_point ? std::nullopt : ElementOf(format, config);

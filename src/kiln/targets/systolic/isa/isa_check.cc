@@ -211,6 +211,8 @@ void CheckOperandScales(Checker& check, const Instruction& instruction, const Ge
 // elements.
 void CheckElements(Checker& check, const VectorProgram& v) {
   const auto has = [&](std::string_view what, const Stream& s) {
+    check.Require(check.config().integer_elements || !IsInteger(s.element),
+                  "{} has integers, which this design point has not", what);
     check.Require(HasElement(check.config(), s.element),
                   "{} has codes of a precision that this design point has not", what);
   };

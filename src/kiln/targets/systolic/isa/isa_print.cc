@@ -23,7 +23,8 @@ int BytesOf(Element element, const Config& config) {
 }
 
 bool HasElement(const Config& config, Element element) {
-  return static_cast<int>(element) < static_cast<int>(InputElement(config.precisions()));
+  return (config.integer_elements || !IsInteger(element)) &&
+         static_cast<int>(element) < static_cast<int>(InputElement(config.precisions()));
 }
 
 const Format& FormatOf(Element element, const Config& config) {
