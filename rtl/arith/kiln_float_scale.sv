@@ -2,8 +2,7 @@
 // exponents and the same or more fraction bits, each as the upper bits of an fp32 number. Nearest
 // even, subnormal results are kept, every NaN is kiln_format_pkg::FP32_NAN.
 //   SUBNORMAL_SCALES    0: a subnormal scale counts as zero
-//   SUBNORMAL_PRODUCTS  0: a product below the least normal number of fp32 becomes that number,
-//                       unless it is zero
+//   SUBNORMAL_PRODUCTS  0: a subnormal product becomes the least normal number
 //   time      combinational, or with REGISTERED one cycle: inputs of a cycle with `advance` give
 //             the product from the next cycle on
 //   C++ twin  the product of two floats
@@ -122,6 +121,8 @@ module kiln_float_scale #(
       magnitude = {top[7:0] + 8'd127, significand[24:2]};
       if (significand[1] && (significand[0] || significand[2])) magnitude = magnitude + 31'd1;
       if (below) magnitude = {8'd1, 23'd0};
+      // Half of the least subnormal number, or less, is zero.
+      if (top < -10'sd150 || (top == -10'sd150 && normal[FULL-2:0] == '0)) magnitude = '0;
     end
     wire unused_top = &{1'b0, significand[25]};
   end

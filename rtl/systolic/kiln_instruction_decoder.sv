@@ -486,8 +486,11 @@ module kiln_instruction_decoder #(
   end
 
   // ---- Sections.
-  logic clears;  // sections that an instruction may omit are set to 0
+  // With the header, sections that an instruction may omit are set to 0.
+  logic clears;
+  logic [BITS-1:0] section_payload;
   assign clears = taken && tag == kiln_systolic_pkg::TAG_HEADER;
+  assign section_payload = tag == kiln_systolic_pkg::TAG_HEADER ? '0 : payload;
   always_ff @(posedge clock) begin
     if (taken) begin
       case (tag)
@@ -513,10 +516,10 @@ module kiln_instruction_decoder #(
       .USED (kiln_systolic_pkg::TILING_USED)
   ) tiling_words (
       .clock,
-      .clear(clears),
+      .fill(clears),
       .write(taken && tag == kiln_systolic_pkg::TAG_TILING),
       .index(index[3:0]),
-      .payload,
+      .payload(section_payload),
       .section(tiling)
   );
   kiln_section_register #(
@@ -524,10 +527,10 @@ module kiln_instruction_decoder #(
       .USED (kiln_systolic_pkg::REDUCTION_USED)
   ) reduction_words (
       .clock,
-      .clear(1'b0),
+      .fill(1'b0),
       .write(taken && tag == kiln_systolic_pkg::TAG_REDUCTION),
       .index(index[3:0]),
-      .payload,
+      .payload(section_payload),
       .section(reduction)
   );
   kiln_section_register #(
@@ -535,10 +538,10 @@ module kiln_instruction_decoder #(
       .USED (kiln_systolic_pkg::REGION_USED)
   ) region_words (
       .clock,
-      .clear(1'b0),
+      .fill(1'b0),
       .write(taken && tag == kiln_systolic_pkg::TAG_REGION),
       .index(index[3:0]),
-      .payload,
+      .payload(section_payload),
       .section(region)
   );
   kiln_section_register #(
@@ -546,10 +549,10 @@ module kiln_instruction_decoder #(
       .USED (kiln_systolic_pkg::INPUT_USED)
   ) input_words (
       .clock,
-      .clear(1'b0),
+      .fill(1'b0),
       .write(taken && tag == kiln_systolic_pkg::TAG_INPUT),
       .index(index[3:0]),
-      .payload,
+      .payload(section_payload),
       .section(image)
   );
   kiln_section_register #(
@@ -557,10 +560,10 @@ module kiln_instruction_decoder #(
       .USED (kiln_systolic_pkg::WEIGHTS_USED)
   ) weights_words (
       .clock,
-      .clear(1'b0),
+      .fill(1'b0),
       .write(taken && tag == kiln_systolic_pkg::TAG_WEIGHTS),
       .index(index[3:0]),
-      .payload,
+      .payload(section_payload),
       .section(weights)
   );
   kiln_section_register #(
@@ -568,10 +571,10 @@ module kiln_instruction_decoder #(
       .USED (kiln_systolic_pkg::VECTOR_USED)
   ) vector_words (
       .clock,
-      .clear(1'b0),
+      .fill(1'b0),
       .write(taken && tag == kiln_systolic_pkg::TAG_VECTOR),
       .index(index[3:0]),
-      .payload,
+      .payload(section_payload),
       .section(loops)
   );
   kiln_section_register #(
@@ -579,10 +582,10 @@ module kiln_instruction_decoder #(
       .USED (kiln_systolic_pkg::WINDOW_USED)
   ) window_words (
       .clock,
-      .clear(clears),
+      .fill(clears),
       .write(taken && tag == kiln_systolic_pkg::TAG_WINDOW),
       .index(index[3:0]),
-      .payload,
+      .payload(section_payload),
       .section(window)
   );
   kiln_section_register #(
@@ -590,10 +593,10 @@ module kiln_instruction_decoder #(
       .USED (kiln_systolic_pkg::PASSES_USED)
   ) pass_words (
       .clock,
-      .clear(clears),
+      .fill(clears),
       .write(taken && tag == kiln_systolic_pkg::TAG_PASS),
       .index({2'b00, index[1:0]}),
-      .payload,
+      .payload(section_payload),
       .section({pass0, pass1, pass2, pass3})
   );
   kiln_section_register #(
@@ -601,10 +604,10 @@ module kiln_instruction_decoder #(
       .USED (kiln_systolic_pkg::stream_used(6'(SCALE_BITS), INTEGER_ELEMENTS, 1'b0))
   ) operand0_words (
       .clock,
-      .clear(clears),
+      .fill(clears),
       .write(taken && tag == kiln_systolic_pkg::TAG_STREAM && stream == 2'd0),
       .index(index[3:0]),
-      .payload,
+      .payload(section_payload),
       .section(operand0)
   );
   kiln_section_register #(
@@ -612,10 +615,10 @@ module kiln_instruction_decoder #(
       .USED (kiln_systolic_pkg::stream_used(6'(SCALE_BITS), INTEGER_ELEMENTS, 1'b0))
   ) operand1_words (
       .clock,
-      .clear(clears),
+      .fill(clears),
       .write(taken && tag == kiln_systolic_pkg::TAG_STREAM && stream == 2'd1),
       .index(index[3:0]),
-      .payload,
+      .payload(section_payload),
       .section(operand1)
   );
   kiln_section_register #(
@@ -623,10 +626,10 @@ module kiln_instruction_decoder #(
       .USED (kiln_systolic_pkg::stream_used(6'(SCALE_BITS), INTEGER_ELEMENTS, 1'b0))
   ) operand2_words (
       .clock,
-      .clear(clears),
+      .fill(clears),
       .write(taken && tag == kiln_systolic_pkg::TAG_STREAM && stream == 2'd2),
       .index(index[3:0]),
-      .payload,
+      .payload(section_payload),
       .section(operand2)
   );
   kiln_section_register #(
@@ -634,10 +637,10 @@ module kiln_instruction_decoder #(
       .USED (kiln_systolic_pkg::stream_used(6'(SCALE_BITS), INTEGER_ELEMENTS, 1'b1))
   ) target_words (
       .clock,
-      .clear(clears),
+      .fill(clears),
       .write(taken && tag == kiln_systolic_pkg::TAG_STREAM && stream == 2'd3),
       .index(index[3:0]),
-      .payload,
+      .payload(section_payload),
       .section(target)
   );
 
@@ -647,10 +650,10 @@ module kiln_instruction_decoder #(
         .USED (kiln_systolic_pkg::INPUT_SCALES_USED)
     ) input_words (
         .clock,
-        .clear(1'b0),
+        .fill(1'b0),
         .write(taken && tag == kiln_systolic_pkg::TAG_INPUT_SCALES),
         .index(index[3:0]),
-        .payload,
+        .payload(section_payload),
         .section(input_scales)
     );
     kiln_section_register #(
@@ -658,10 +661,10 @@ module kiln_instruction_decoder #(
         .USED (kiln_systolic_pkg::WEIGHT_SCALES_USED)
     ) weight_words (
         .clock,
-        .clear(1'b0),
+        .fill(1'b0),
         .write(taken && tag == kiln_systolic_pkg::TAG_WEIGHT_SCALES),
         .index(index[3:0]),
-        .payload,
+        .payload(section_payload),
         .section(weight_scales)
     );
     kiln_section_register #(
@@ -669,10 +672,10 @@ module kiln_instruction_decoder #(
         .USED (kiln_systolic_pkg::OPERAND0_SCALES_USED)
     ) operand0_words (
         .clock,
-        .clear(1'b0),
+        .fill(1'b0),
         .write(taken && tag == kiln_systolic_pkg::TAG_STREAM_SCALES && stream == 2'd0),
         .index(index[3:0]),
-        .payload,
+        .payload(section_payload),
         .section(operand0_scales)
     );
     kiln_section_register #(
@@ -680,10 +683,10 @@ module kiln_instruction_decoder #(
         .USED (kiln_systolic_pkg::STREAM_SCALES_USED)
     ) operand1_words (
         .clock,
-        .clear(1'b0),
+        .fill(1'b0),
         .write(taken && tag == kiln_systolic_pkg::TAG_STREAM_SCALES && stream == 2'd1),
         .index(index[3:0]),
-        .payload,
+        .payload(section_payload),
         .section(operand1_scales)
     );
     kiln_section_register #(
@@ -691,10 +694,10 @@ module kiln_instruction_decoder #(
         .USED (kiln_systolic_pkg::STREAM_SCALES_USED)
     ) operand2_words (
         .clock,
-        .clear(1'b0),
+        .fill(1'b0),
         .write(taken && tag == kiln_systolic_pkg::TAG_STREAM_SCALES && stream == 2'd2),
         .index(index[3:0]),
-        .payload,
+        .payload(section_payload),
         .section(operand2_scales)
     );
     kiln_section_register #(
@@ -702,10 +705,10 @@ module kiln_instruction_decoder #(
         .USED (kiln_systolic_pkg::STREAM_SCALES_USED)
     ) target_words (
         .clock,
-        .clear(1'b0),
+        .fill(1'b0),
         .write(taken && tag == kiln_systolic_pkg::TAG_STREAM_SCALES && stream == 2'd3),
         .index(index[3:0]),
-        .payload,
+        .payload(section_payload),
         .section(target_scales)
     );
   end else begin : g_no_scales

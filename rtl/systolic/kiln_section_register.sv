@@ -1,5 +1,6 @@
 // The words of one section of an instruction (kiln_systolic_pkg), with word 0 in the top bits. A
-// word written in cycle t is available from t + 1 on; `clear` sets all words to 0.
+// word written in cycle t is available from t + 1 on.
+//   fill   The payload becomes every word: a payload of 0 clears the section.
 //   USED   The bits of each word that are stored, from the highest on; word 0 is in the top bits. The
 //          others are 0.
 module kiln_section_register #(
@@ -9,7 +10,7 @@ module kiln_section_register #(
     localparam int unsigned BITS = kiln_systolic_pkg::PAYLOAD_BITS
 ) (
     input  logic                  clock,
-    input  logic                  clear,
+    input  logic                  fill,
     input  logic                  write,
     input  logic [           3:0] index,
     input  logic [      BITS-1:0] payload,
@@ -24,8 +25,7 @@ module kiln_section_register #(
     end else begin : g_some
       logic [STORED-1:0] value;
       always_ff @(posedge clock) begin
-        if (clear) value <= '0;
-        else if (write && index == 4'(w)) value <= payload[BITS-1-:STORED];
+        if (fill || (write && index == 4'(w))) value <= payload[BITS-1-:STORED];
       end
       assign section[BITS*(WORDS-1-w)+:BITS] = BITS'(value) << (BITS - STORED);
     end

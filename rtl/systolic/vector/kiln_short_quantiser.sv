@@ -21,6 +21,7 @@ module kiln_short_quantiser #(
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP16,
     parameter bit BLOCKS = 1'b0,  // in_block is used
     parameter int unsigned SCALE = 32,  // bits of inverse_scale
+    parameter int unsigned ELEMENT = 32,  // kiln_vector_pkg::element_bits
     parameter int unsigned REGISTERS = 0,
     // derived, do not set
     localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT),
@@ -36,7 +37,9 @@ module kiln_short_quantiser #(
     input  logic signed [31:0] converted_zero_point,
     input  logic signed [31:0] converted_low,
     input  logic signed [31:0] converted_high,
-    output logic [31:0] bits  // an element of n bytes is in the lowest n
+    // An element of n bytes is in the lowest n; if there are only 16 bits, those of fp32 are the
+    // upper half of the element.
+    output logic [ELEMENT-1:0] bits
 );
   localparam int unsigned MULTIPLIED = REGISTERS >= 3 ? 1 : 0;
   localparam int unsigned ROUNDED = REGISTERS >= 1 ? 1 : 0;
@@ -185,16 +188,20 @@ module kiln_short_quantiser #(
       next = plain != '0 ? held : codes_now[32'(chosen)*32+:32];
     if (INTEGER_ELEMENTS && converted_element <= kiln_systolic_pkg::ELEMENT_INT32) next = held;
   end
+  logic [ELEMENT-1:0] kept;
+  assign kept = ELEMENT == 32 || converted_element == kiln_systolic_pkg::ELEMENT_FLOAT32 ?
+      next[31-:ELEMENT] : next[ELEMENT-1:0];
+  wire unused_next = &{1'b0, next};
   if (WAIT == 0) begin : g_no_wait
-    assign bits = next;
+    assign bits = kept;
   end else begin : g_wait
-    logic [WAIT*32-1:0] line;
+    logic [WAIT*ELEMENT-1:0] line;
     always_ff @(posedge clock) begin
-      if (advance && moves[3]) line[0+:32] <= next;
+      if (advance && moves[3]) line[0+:ELEMENT] <= kept;
       for (int i = 1; i < WAIT; i++) begin
-        if (advance && moves[3+i]) line[i*32+:32] <= line[(i-1)*32+:32];
+        if (advance && moves[3+i]) line[i*ELEMENT+:ELEMENT] <= line[(i-1)*ELEMENT+:ELEMENT];
       end
     end
-    assign bits = line[(WAIT-1)*32+:32];
+    assign bits = line[(WAIT-1)*ELEMENT+:ELEMENT];
   end
 endmodule

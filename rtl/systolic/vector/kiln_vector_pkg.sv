@@ -152,6 +152,14 @@ package kiln_vector_pkg;
     scales_of_word = block_size > 0 && lanes > block_size ? lanes / block_size : 1;
   endfunction
 
+  // Returns the bits of an element on its way to memory. Without integers, an fp32 element of a unit
+  // with 16-bit numbers is the upper half of its word, and codes of up to 16 bits are the lower one.
+  function automatic int element_bits(input kiln_format_pkg::format_t vector_format,
+      input bit integers, input int code_bits);
+    element_bits = kiln_format_pkg::is_short_float(vector_format) &&
+        kiln_format_pkg::number_bits(vector_format) <= 16 &&
+        kiln_format_pkg::bits(vector_format) <= 16 && code_bits <= 16 && !integers ? 16 : 32;
+  endfunction
   // Returns the bits of an element's scale, the upper bits of an fp32 number. A short float takes as
   // many as a number has. An inverse scale may come from a block, whose scale format decides then.
   function automatic int scale_bits(input kiln_format_pkg::format_t vector_format);

@@ -1036,7 +1036,11 @@ module kiln_vector_unit #(
   wire unused_target = &{1'b0, leaving_target, mark};
   localparam int unsigned QUANTISE = LATENCY - 1 + CONVERT;  // registers
   logic final_valid, unused_final, writer_ready, scale_writer_ready;
-  logic [WORD-1:0] final_elements;
+  localparam int unsigned ELEMENT = kiln_vector_pkg::element_bits(VECTOR_FORMAT, INTEGER_ELEMENTS,
+      kiln_format_pkg::max(
+          kiln_format_pkg::most_bits(INPUT_FORMAT, OTHER_INPUT_FORMATS, PRECISIONS),
+          kiln_format_pkg::most_bits(WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, PRECISIONS)));
+  logic [LANES*ELEMENT-1:0] final_elements;
   logic [COUNT_LANE_BITS-1:0] final_lanes;
   logic [ADDRESS_BITS-1:0] final_address;
   logic [SLOT_INDEX_BITS-1:0] final_slot;
@@ -1052,7 +1056,8 @@ module kiln_vector_unit #(
       .OTHER_WEIGHT_FORMATS(OTHER_WEIGHT_FORMATS),
       .VECTOR_FORMAT(VECTOR_FORMAT),
       .BLOCKS(BLOCKS),
-      .SCALE(INVERSE)
+      .SCALE(INVERSE),
+      .ELEMENT(ELEMENT)
   ) quantise (
       .clock,
       .reset,
@@ -1088,10 +1093,11 @@ module kiln_vector_unit #(
   localparam int unsigned SCALE_COUNT_BITS = $clog2(SCALES + 1);
   localparam int unsigned SCALE_PART = BLOCKS ? 1 + CODES + SCALE_COUNT_BITS + ADDRESS_BITS : 1;
   localparam int unsigned OUTPUT =
-      WORD + COUNT_LANE_BITS + ADDRESS_BITS + SLOT_INDEX_BITS + 4 + SCALE_PART;
+      LANES * ELEMENT + COUNT_LANE_BITS + ADDRESS_BITS + SLOT_INDEX_BITS + 4 + SCALE_PART;
   logic arrives, taken, waits, unused_room, output_valid;
   logic [SCALE_PART-1:0] final_scale_part, output_scale_part;
   logic [OUTPUT-1:0] final_output, waiting;
+  logic [LANES*ELEMENT-1:0] output_kept;
   logic [WORD-1:0] output_elements;
   logic [COUNT_LANE_BITS-1:0] output_lanes;
   logic [ADDRESS_BITS-1:0] output_address;
@@ -1102,8 +1108,16 @@ module kiln_vector_unit #(
   assign taken        = writer_ready && scale_writer_ready;
   assign final_output = {final_elements, final_lanes, final_address, final_slot, final_access,
       final_shift, final_scale_part};
-  assign {output_elements, output_lanes, output_address, output_slot, output_access, output_shift,
+  assign {output_kept, output_lanes, output_address, output_slot, output_access, output_shift,
       output_scale_part} = waits ? waiting : final_output;
+  for (genvar lane = 0; lane < LANES; lane++) begin : g_element
+    if (ELEMENT == 32) begin : g_whole
+      assign output_elements[lane*32+:32] = output_kept[lane*32+:32];
+    end else begin : g_half
+      assign output_elements[lane*32+:32] = output_shift == 2'd2 ?
+          {output_kept[lane*16+:16], 16'd0} : {16'd0, output_kept[lane*16+:16]};
+    end
+  end
   kiln_fifo #(
       .WIDTH(OUTPUT),
       .DEPTH(OUTPUT_WORDS)

@@ -15,6 +15,7 @@ module kiln_word_quantiser #(
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
     parameter bit BLOCKS = 1'b0,  // in_block is used
     parameter int unsigned SCALE = 32,  // bits of a scale
+    parameter int unsigned ELEMENT = 32,  // kiln_vector_pkg::element_bits
     // derived, do not set
     localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT)
 ) (
@@ -30,7 +31,9 @@ module kiln_word_quantiser #(
     input  logic signed [31:0] low,
     input  logic signed [31:0] high,
     output logic out_valid,
-    output logic [LANES*32-1:0] elements  // an element of n bytes is in the lowest n of its lane
+    // An element of n bytes is in the lowest n of its lane; if a lane has only 16 bits, those of fp32
+    // are the upper half of the element.
+    output logic [LANES*ELEMENT-1:0] elements
 );
   localparam int unsigned MOVES = REGISTERS > 0 ? REGISTERS : 1;
   logic [MOVES-1:0] moves;  // bit i: register i takes a word
@@ -113,6 +116,7 @@ module kiln_word_quantiser #(
           .VECTOR_FORMAT(VECTOR_FORMAT),
           .BLOCKS(BLOCKS),
           .SCALE(SCALE),
+          .ELEMENT(ELEMENT),
           .REGISTERS(REGISTERS)
       ) quantise (
           .clock,
@@ -125,7 +129,7 @@ module kiln_word_quantiser #(
           .converted_zero_point(shared_converted[64+:32]),
           .converted_low(shared_converted[32+:32]),
           .converted_high(shared_converted[0+:32]),
-          .bits(elements[lane*32+:32])
+          .bits(elements[lane*ELEMENT+:ELEMENT])
       );
     end
   end else begin : g_whole

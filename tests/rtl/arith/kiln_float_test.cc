@@ -125,10 +125,10 @@ class Float : public testing::Test {
            Canonical(number * upper));
     Expect(formats_[index], "normal scaled", number, scale, model_.normal_scaled[index],
            Canonical(number * (is_subnormal ? std::copysign(0.0f, upper) : upper)));
-    const double exact = double{number} * double{upper};
-    const bool is_tiny = exact != 0 && std::abs(exact) < double{kLeast};
+    const float short_product = number * upper;
+    const bool is_tiny = short_product != 0 && std::abs(short_product) < kLeast;
     Expect(formats_[index], "least scaled", number, scale, model_.least_scaled[index],
-           Canonical(is_tiny ? std::copysign(kLeast, static_cast<float>(exact)) : number * upper));
+           Canonical(is_tiny ? std::copysign(kLeast, short_product) : short_product));
     model_.clock = 1;
     model_.eval();
     model_.b = ~model_.b;

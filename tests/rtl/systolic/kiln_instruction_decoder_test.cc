@@ -277,8 +277,9 @@ class MemberList {
     Add("height", w.height);
     Add("width", w.width);
     Add("factor", FloatBits(d_.window_factor));
-    Add("row_stride", Stride(w.row_stride));
-    Add("column_stride", Stride(w.column_stride));
+    // No unit reads these two, as for the scales below.
+    Add("row_stride", 0);
+    Add("column_stride", 0);
     WindowSteps(s);
   }
   void WindowSteps(const ImageSteps& s) {
@@ -334,8 +335,8 @@ class MemberList {
       Present(in_.opcode != Opcode::kEnd && b.present);
       Add("base", static_cast<int64_t>(b.base));
       for (const int64_t stride : b.outer_stride) Add("outer_stride", Stride(stride));
-      Add("row_stride", Stride(b.row_stride));
-      Add("column_stride", Stride(b.column_stride));
+      Add("row_stride", 0);
+      Add("column_stride", 0);
       WindowSteps(StepsOf(i).scales);
     }
   }

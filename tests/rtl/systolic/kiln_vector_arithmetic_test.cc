@@ -13,6 +13,7 @@
 
 #include "Vvector_arithmetic.h"
 #include "Vvector_arithmetic_bf16.h"
+#include "Vvector_arithmetic_codes.h"
 #include "Vvector_arithmetic_fp16.h"
 #include "Vvector_arithmetic_short.h"
 #include "Vvector_arithmetic_short_integers.h"
@@ -88,6 +89,18 @@ struct ShortIntegers {
   static Config config() {
     Config c = Plain::config();
     c.vector_format = *FindFormat("bf16.flush");
+    return c;
+  }
+};
+// No integers: elements have 16 bits on their way to memory.
+struct Codes {
+  using Model = Vvector_arithmetic_codes;
+  static constexpr int kQuantise = 5;
+  static Config config() {
+    Config c = Bf16::config();
+    c.other_precisions.clear();
+    c.vector_format = *FindFormat("bf16.flush");
+    c.integer_elements = false;
     return c;
   }
 };
@@ -186,7 +199,9 @@ class VectorArithmetic : public testing::Test {
       StoreValue(numbers_, element, quantise, value, stored.data());
     }
     const uint32_t mask = bytes == 4 ? ~0u : (1u << 8 * bytes) - 1;
-    ASSERT_EQ(model_.stored & mask, systolic::LoadBits(stored.data(), bytes))
+    const bool is_upper_half = !config_.integer_elements && element == Element::kFloat32;
+    const uint32_t bits = is_upper_half ? uint32_t{model_.stored} << 16 : model_.stored;
+    ASSERT_EQ(bits & mask, systolic::LoadBits(stored.data(), bytes))
         << "element " << static_cast<int>(element) << " value " << value << " inverse scale "
         << quantise.inverse_scale << (in_block ? " in a block" : "");
   }
@@ -285,7 +300,7 @@ class VectorArithmetic : public testing::Test {
   Random random_{21};
 };
 
-using Designs = testing::Types<Plain, Bf16, Fp16Blocks, Short, ShortIntegers>;
+using Designs = testing::Types<Plain, Bf16, Fp16Blocks, Short, ShortIntegers, Codes>;
 TYPED_TEST_SUITE(VectorArithmetic, Designs);
 
 TYPED_TEST(VectorArithmetic, ElementsBecomeNumbers) {

@@ -12,6 +12,7 @@
 #include "Vvector_unit_blocks_2x8.h"
 #include "Vvector_unit_blocks_4x2.h"
 #include "Vvector_unit_blocks_4x4.h"
+#include "Vvector_unit_codes.h"
 #include "Vvector_unit_formats.h"
 #include "Vvector_unit_fp16_blocks.h"
 #include "kiln/support/random.h"
@@ -95,6 +96,21 @@ struct DesignBf16 {
     Config c = UnitConfig(2, 3, 3);
     c.vector_format = *FindFormat("bf16.flush");
     c.vector_function_latency = c.vector_convert_latency = 3;
+    return c;
+  }
+};
+
+// The same behind floats, with codes of 8 bits and no integers in memory.
+struct DesignCodes {
+  using Model = Vvector_unit_codes;
+  static Config config() {
+    Config c = UnitConfig(2, 3, 3);
+    c.input_format = *FindFormat("e4m3");
+    c.weight_format = *FindFormat("posit8_1");
+    SetDefaultSums(&c);
+    c.vector_format = *FindFormat("bf16.flush");
+    c.vector_function_latency = c.vector_convert_latency = 3;
+    c.integer_elements = false;
     return c;
   }
 };
@@ -597,6 +613,12 @@ TEST(VectorUnit, TakesCodesAndFloatAccumulators) {
   DrainsBlocks<DesignFormats>(Ideal(), /*exact=*/true, 150, 15);
 }
 
+TEST(VectorUnit, ComputesWithoutIntegers) {
+  RunsVectorInstructions<DesignCodes>(Ideal(), /*exact=*/true, 300, 27);
+  RunsVectorInstructions<DesignCodes>(Ideal().StallAll(0.3), /*exact=*/false, 100, 28);
+  DrainsBlocks<DesignCodes>(Ideal(), /*exact=*/true, 200, 36);
+  DrainsBlocks<DesignCodes>(Ideal().StallAll(0.3), /*exact=*/false, 60, 37);
+}
 TEST(VectorUnit, ComputesInBf16) {
   RunsVectorInstructions<DesignBf16>(Ideal(), /*exact=*/true, 300, 7);
   RunsVectorInstructions<DesignBf16>(Ideal().StallAll(0.3), /*exact=*/false, 100, 8);

@@ -129,6 +129,7 @@ inline Config NarrowBlocks() {
   c.scale_format = *FindFormat("ue5m3");
   systolic::SetDefaultSums(&c);
   c.quire = true;
+  c.integer_elements = false;
   return c;
 }
 
@@ -144,6 +145,7 @@ inline Config Bf16() {
   c.depthwise_words_per_cycle = 2;
   c.depthwise_sum_latency = 2;
   c.input_format = c.weight_format = *FindFormat("bf16");
+  c.integer_elements = false;
   c.vector_format = *FindFormat("bf16.flush");
   c.vector_function_latency = 4;
   c.vector_convert_latency = 2;

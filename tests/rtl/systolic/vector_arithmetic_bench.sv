@@ -8,6 +8,7 @@ module vector_arithmetic_bench #(
     parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
     parameter bit BLOCKS = 1'b0,
+    parameter bit INTEGER_ELEMENTS = 1'b1,
     parameter int unsigned QUANTISE = 0,  // registers of the quantiser
     localparam kiln_spline_pkg::tables_t SPLINES =
         VECTOR_FORMAT == kiln_named_formats_pkg::BF16 ? kiln_spline_tables_pkg::BF16 :
@@ -15,6 +16,8 @@ module vector_arithmetic_bench #(
         kiln_spline_tables_pkg::FP32,
     localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT),
     localparam int unsigned SCALE = kiln_vector_pkg::scale_bits(VECTOR_FORMAT),
+    localparam int unsigned ELEMENT = kiln_vector_pkg::element_bits(VECTOR_FORMAT,
+        INTEGER_ELEMENTS, 8),
     localparam int unsigned LANE_CYCLES = 5
 ) (
     input  logic clock,
@@ -35,7 +38,7 @@ module vector_arithmetic_bench #(
     input  logic store,  // the inputs of the quantiser are valid
     input  logic advance,  // of the quantiser
     output logic stored_valid,
-    output logic [31:0] stored,
+    output logic [31:0] stored,  // the upper half of fp32, if an element has 16 bits on its way
     input  logic maximum,
     output logic [31:0] joined,
     input  logic [3:0] op,
@@ -48,6 +51,7 @@ module vector_arithmetic_bench #(
     output logic [31:0] lane_computed  // of the inputs LANE_CYCLES ago
 );
   wire unused_scales = &{1'b0, scale, inverse_scale};  // bits below those of a scale
+  logic [ELEMENT-1:0] stored_bits;
   logic [NUMBER-1:0] decoded;
   kiln_operand_decoder #(
       .INPUT_FORMAT(INPUT_FORMAT),
@@ -55,7 +59,8 @@ module vector_arithmetic_bench #(
       .PRECISIONS(PRECISIONS),
       .OTHER_INPUT_FORMATS(OTHER_INPUT_FORMATS),
       .OTHER_WEIGHT_FORMATS(OTHER_WEIGHT_FORMATS),
-      .VECTOR_FORMAT(VECTOR_FORMAT)
+      .VECTOR_FORMAT(VECTOR_FORMAT),
+      .INTEGER_ELEMENTS(INTEGER_ELEMENTS)
   ) decoder (
       .clock,
       .moves(1'b0),
@@ -77,6 +82,8 @@ module vector_arithmetic_bench #(
       .OTHER_WEIGHT_FORMATS(OTHER_WEIGHT_FORMATS),
       .VECTOR_FORMAT(VECTOR_FORMAT),
       .BLOCKS(BLOCKS),
+      .INTEGER_ELEMENTS(INTEGER_ELEMENTS),
+      .ELEMENT(ELEMENT),
       .SCALE(SCALE)
   ) quantiser (
       .clock,
@@ -91,8 +98,9 @@ module vector_arithmetic_bench #(
       .low,
       .high,
       .out_valid(stored_valid),
-      .elements(stored)
+      .elements(stored_bits)
   );
+  assign stored = 32'(stored_bits);
 
   logic [NUMBER-1:0] join_result, lane_result;
   kiln_vector_join #(

@@ -21,6 +21,7 @@ module vector_unit_bench #(
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
     parameter int unsigned BLOCK_SIZE = 0,
+    parameter bit INTEGER_ELEMENTS = 1'b1,
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,
     localparam int unsigned WORD = ARRAY_COLUMNS * 32,
@@ -131,6 +132,7 @@ module vector_unit_bench #(
   wire unused_column = &{1'b0, parameter_column};
 
   kiln_vector_unit #(
+      .INTEGER_ELEMENTS(INTEGER_ELEMENTS),
       .ARRAY_COLUMNS(ARRAY_COLUMNS),
       .VECTOR_STAGES(VECTOR_STAGES),
       .VECTOR_STAGE_LATENCY(VECTOR_STAGE_LATENCY),
