@@ -317,10 +317,19 @@ TEST(SystolicMachine, MoreInstructionsUnderWayThanStageMemories) {
 // Words of the program that come in two beats, after the queues have been full: how many wait does
 // not matter.
 TEST(SystolicMachine, FullQueuesBehindAPortOfHalfAWord) {
-  std::vector<Instruction> instructions = {Copy(2000, 2048)};
+  // The machine in bf16 has no integers in memory.
+  const auto copy = [](int32_t length, uint64_t output) {
+    Instruction in = Copy(length, output);
+    for (systolic::Stream* stream : {&in.vector.operands[0], &in.vector.output}) {
+      stream->element = systolic::Element::kFloat32;
+      stream->element_stride = 4;
+    }
+    return in;
+  };
+  std::vector<Instruction> instructions = {copy(2000, 8192)};
   for (uint64_t i = 0; i < 10; ++i)
-    instructions.push_back(Copy(1 + static_cast<int32_t>(i) % 3, 4100 + 4 * i));
-  const RandomProgramCase program = ProgramOf(instructions, 4200);
+    instructions.push_back(copy(1 + static_cast<int32_t>(i) % 3, 16'400 + 16 * i));
+  const RandomProgramCase program = ProgramOf(instructions, 16'800);
   std::vector<uint8_t> memory = program.memory;
   const auto trace = systolic::RunInstructions(Bf16(), program.instructions, memory);
   ASSERT_TRUE(trace.ok()) << trace.status();
