@@ -16,16 +16,17 @@ module kiln_accumulate #(
     parameter  kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
     // row tiles have scales (microscaling); otherwise `scale` is ignored
     parameter  bit SCALED = 1'b0,
-    // a scale is the product of two codes of this format, or one of them, in fp32
+    // a scale is the product of two codes of this format, or one of them
     parameter  kiln_format_pkg::format_t SCALE_FORMAT = kiln_format_pkg::FP32,
     parameter  int unsigned LATENCY = 1,
+    localparam int SCALE_WIDTH = kiln_format_pkg::scale_product_bits(SCALE_FORMAT),
     localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT),
     localparam int ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT)
 ) (
     input  logic                         clock,
     input  logic                         advance,
     input  logic [        PSUM_BITS-1:0] psum,              // a code of PSUM_FORMAT
-    input  logic [                 31:0] scale,             // fp32
+    input  logic [      SCALE_WIDTH-1:0] scale,             // fp32, or a kiln_format_pkg::power_t
     input  logic [ACCUMULATION_BITS-1:0] accumulation_in,   // codes of ACCUMULATION_FORMAT
     output logic [ACCUMULATION_BITS-1:0] accumulation_out
 );
@@ -62,9 +63,10 @@ module kiln_accumulate #(
       $error("kiln_accumulate: a quire takes quires of its own kind, and no scale");
     end
   end else begin : g_real
-    // The term before scaling: the psum, converted to fp32 if it is an integer or a quire.
-    localparam bit CONVERTED = kiln_format_pkg::kind(PSUM_FORMAT) ==
-        kiln_format_pkg::KIND_INTEGER ||
+    // The term before scaling: the psum, converted to fp32 if it is a quire or an integer. Integers
+    // of up to 24 bits are exact in fp32.
+    localparam bit CONVERTED =
+        (kiln_format_pkg::kind(PSUM_FORMAT) == kiln_format_pkg::KIND_INTEGER && PSUM_BITS > 24) ||
         kiln_format_pkg::kind(PSUM_FORMAT) == kiln_format_pkg::KIND_QUIRE;
     localparam int TERM_BITS = CONVERTED ? 24 : kiln_format_pkg::significand_bits(PSUM_FORMAT);
     localparam int TERM_EXPONENT_BITS =
@@ -112,14 +114,24 @@ module kiln_accumulate #(
       logic scale_nan, scale_infinite, scale_negative;
       logic signed [9-1:0] scale_exponent;
       logic [24-1:0] scale_significand;
-      kiln_decode #(.FORMAT(kiln_format_pkg::FP32)) decode_scale (
-          .code(scale),
-          .nan(scale_nan),
-          .infinite(scale_infinite),
-          .negative(scale_negative),
-          .exponent(scale_exponent),
-          .significand(scale_significand)
-      );
+      if (kiln_format_pkg::is_power_of_two(SCALE_FORMAT)) begin : g_power
+        kiln_format_pkg::power_t power;
+        assign power             = scale;
+        assign scale_nan         = power.nan;
+        assign scale_infinite    = power.infinite;
+        assign scale_negative    = 1'b0;
+        assign scale_exponent    = power.exponent;
+        assign scale_significand = {!power.zero, 23'd0};
+      end else begin : g_fp32
+        kiln_decode #(.FORMAT(kiln_format_pkg::FP32)) decode_scale (
+            .code(scale),
+            .nan(scale_nan),
+            .infinite(scale_infinite),
+            .negative(scale_negative),
+            .exponent(scale_exponent),
+            .significand(scale_significand)
+        );
+      end
       if (SCALE_BITS < 24) begin : g_short_scale
         wire unused_places = &{1'b0, scale_significand};
       end

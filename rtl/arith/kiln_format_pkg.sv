@@ -292,6 +292,21 @@ package kiln_format_pkg;
         !is_signed(format) && low_exponent(format) == LOW_NORMAL;
   endfunction
 
+  // A product of two powers of two that is rounded to fp32, as kiln_power_product gives it.
+  localparam int POWER_EXPONENT_BITS = 9;
+  typedef struct packed {
+    logic nan;
+    logic infinite;
+    logic zero;
+    logic signed [POWER_EXPONENT_BITS-1:0] exponent;
+  } power_t;
+  localparam int POWER_BITS = 3 + POWER_EXPONENT_BITS;
+  // Returns the bits of the product of two scales: a power_t if the format has powers of two only,
+  // else fp32.
+  function automatic int scale_product_bits(input format_t format);
+    scale_product_bits = is_power_of_two(format) ? POWER_BITS : 32;
+  endfunction
+
   // Returns whether codes are the upper bits of fp32 numbers, as in fp32, bf16 and tf32.
   function automatic bit is_fp32_prefix(input format_t format);
     is_fp32_prefix = kind(format) == KIND_FLOAT && is_signed(format) &&

@@ -16,6 +16,8 @@ module kiln_accumulation_buffer #(
     parameter int unsigned ARRAY_COLUMNS = 4,
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
+    // The psums of the array are integers of so many bits, sign-extended; or PSUM_BITS.
+    parameter int unsigned PSUM_RANGE = kiln_format_pkg::bits(PSUM_FORMAT),
     parameter bit SCALED = 1'b0,  // block scales: psums of the array are multiplied by array_scales
     // array_scales are products of two codes of this format
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_format_pkg::FP32,
@@ -24,6 +26,7 @@ module kiln_accumulation_buffer #(
     parameter bit DEPTHWISE = 1'b1,  // a depthwise unit writes, too
     localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT),  // derived, do not set
     localparam int ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT),
+    localparam int SCALE_WIDTH = kiln_format_pkg::scale_product_bits(SCALE_FORMAT),
     localparam int unsigned ADDRESS_BITS =
         ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1
 ) (
@@ -34,8 +37,8 @@ module kiln_accumulation_buffer #(
     input  logic [                   ADDRESS_BITS-1:0] array_address,
     input  logic                                       array_overwrite,
     input  logic [        ARRAY_COLUMNS*PSUM_BITS-1:0] array_psums,  // one cycle after the address
-    // fp32, together with the psums; used if SCALED.
-    input  logic [               ARRAY_COLUMNS*32-1:0] array_scales,
+    // Together with the psums (kiln_block_scales); used if SCALED.
+    input  logic [      ARRAY_COLUMNS*SCALE_WIDTH-1:0] array_scales,
     input  logic                                       depthwise_valid,
     input  logic                                       depthwise_bank,
     input  logic [                   ADDRESS_BITS-1:0] depthwise_address,
@@ -125,14 +128,33 @@ module kiln_accumulation_buffer #(
     assign read_data = read_bank_q ? second : first;
   end
 
+  // Real accumulators take an integer without its copies of the sign.
+  localparam bit SHORT = PSUM_RANGE < PSUM_BITS && PSUM_RANGE <= 24 &&
+      kiln_format_pkg::kind(PSUM_FORMAT) == kiln_format_pkg::KIND_INTEGER &&
+      kiln_format_pkg::kind(ACCUMULATION_FORMAT) != kiln_format_pkg::KIND_INTEGER;
+  localparam int SHORT_BITS = SHORT ? PSUM_RANGE : PSUM_BITS;
+  localparam kiln_format_pkg::format_t SHORT_FORMAT =
+      SHORT ? kiln_format_pkg::integer_format(PSUM_RANGE, 4'd0) : PSUM_FORMAT;
   for (genvar c = 0; c < ARRAY_COLUMNS; c++) begin : g_column
+    logic [PSUM_BITS-1:0] psum;
     logic [ACCUMULATION_BITS-1:0] sum_in;
+    assign psum = array_psums[c*PSUM_BITS+:PSUM_BITS];
     assign sum_in =
         {ACCUMULATION_BITS{add_to_last}} & last_sum[c*ACCUMULATION_BITS+:ACCUMULATION_BITS] |
         {ACCUMULATION_BITS{add_to_bank[0]}} & first[c*ACCUMULATION_BITS+:ACCUMULATION_BITS] |
         {ACCUMULATION_BITS{add_to_bank[1]}} & second[c*ACCUMULATION_BITS+:ACCUMULATION_BITS];
+    if (SHORT) begin : g_short
+      wire unused_psum = &{1'b0, psum};
+`ifndef SYNTHESIS
+      always_ff @(posedge clock) begin
+        if (!reset && adding) begin
+          psum_within_range : assert (psum == PSUM_BITS'(signed'(psum[SHORT_BITS-1:0])));
+        end
+      end
+`endif
+    end
     kiln_accumulate #(
-        .PSUM_FORMAT(PSUM_FORMAT),
+        .PSUM_FORMAT(SHORT_FORMAT),
         .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT),
         .SCALED(SCALED),
         .SCALE_FORMAT(SCALE_FORMAT),
@@ -141,8 +163,8 @@ module kiln_accumulation_buffer #(
         .clock,
         .advance(adding),
         .accumulation_in(sum_in),
-        .psum(array_psums[c*PSUM_BITS+:PSUM_BITS]),
-        .scale(array_scales[c*32+:32]),
+        .psum(psum[SHORT_BITS-1:0]),
+        .scale(array_scales[c*SCALE_WIDTH+:SCALE_WIDTH]),
         .accumulation_out(sum[c*ACCUMULATION_BITS+:ACCUMULATION_BITS])
     );
   end

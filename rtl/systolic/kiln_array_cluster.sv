@@ -247,7 +247,7 @@ module kiln_array_cluster #(
       .psums
   );
 
-  logic [ARRAY_COLUMNS*32-1:0] scales;
+  logic [ARRAY_COLUMNS*kiln_format_pkg::scale_product_bits(SCALE_FORMAT)-1:0] scales;
   if (BLOCK_SIZE == 0) begin : g_no_scales
     wire unused_scales = &{1'b0, input_scale_write_enable, input_scale_write_bank,
         input_scale_write_address, input_scale_write_one, input_scale_write_data,
@@ -290,11 +290,19 @@ module kiln_array_cluster #(
     );
   end
 
+  // A psum is the sum of a row of products.
+  localparam int unsigned PRODUCT_BITS =
+      kiln_format_pkg::most_bits(INPUT_FORMAT, OTHER_INPUT_FORMATS, PRECISIONS) +
+      kiln_format_pkg::most_bits(WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, PRECISIONS);
+  localparam int unsigned ALL_PRODUCTS_BITS = PRODUCT_BITS + 1 + $clog2(ARRAY_ROWS);
+  localparam int unsigned PSUM_RANGE = ALL_PRODUCTS_BITS < kiln_format_pkg::bits(PSUM_FORMAT) ?
+      ALL_PRODUCTS_BITS : kiln_format_pkg::bits(PSUM_FORMAT);
   kiln_accumulation_buffer #(
       .ACCUMULATION_BUFFER_WORDS(ACCUMULATION_BUFFER_WORDS),
       .ACCUMULATION_BUFFER_BANKS(ACCUMULATION_BUFFER_BANKS),
       .ARRAY_COLUMNS(ARRAY_COLUMNS),
       .PSUM_FORMAT(PSUM_FORMAT),
+      .PSUM_RANGE(PSUM_RANGE),
       .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT),
       .SCALED(BLOCK_SIZE != 0),
       .SCALE_FORMAT(SCALE_FORMAT),

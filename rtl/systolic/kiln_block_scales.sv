@@ -7,7 +7,8 @@
 //   weight_write  The scale of one column of a tile.
 //   pixel         Issued in cycle s (read_enable with the address that the input buffer receives);
 //                 `products` holds fp32(sx * sw) of all columns in s + PRODUCT_LATENCY +
-//                 SUM_LATENCY * R + C. sx (sw) is 1 if the pixel's (tile's) instruction has no
+//                 SUM_LATENCY * R + C, as a kiln_format_pkg::power_t if all scales are powers of
+//                 two. sx (sw) is 1 if the pixel's (tile's) instruction has no
 //                 input_blocks (weight_blocks).
 //   load          The scales of a tile are read in the first cycle T of its load (load_start); they
 //                 come into use with the pass that swaps the tile in.
@@ -23,6 +24,7 @@ module kiln_block_scales #(
     parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
     localparam int SCALE_BITS = kiln_format_pkg::bits(SCALE_FORMAT),  // derived, do not set
+    localparam int PRODUCT_BITS = kiln_format_pkg::scale_product_bits(SCALE_FORMAT),
     localparam int unsigned ADDRESS_BITS = INPUT_BUFFER_WORDS > 1 ? $clog2(INPUT_BUFFER_WORDS) : 1,
     localparam int unsigned TILES = WEIGHT_BUFFER_WORDS / ARRAY_ROWS,
     localparam int unsigned TILE_BITS = TILES > 1 ? $clog2(TILES) : 1,
@@ -53,7 +55,7 @@ module kiln_block_scales #(
     input  logic [    ADDRESS_BITS-1:0] read_address,
     input  logic                        read_swap,  // first pixel of a pass
     input  logic                        read_blocks,  // input_blocks of the instruction
-    output logic [ARRAY_COLUMNS*32-1:0] products  // fp32
+    output logic [ARRAY_COLUMNS*PRODUCT_BITS-1:0] products
 );
   localparam logic [31:0] ONE = 32'h3f80_0000;  // fp32
   localparam int unsigned PLACES = 2 * TILES;
@@ -105,14 +107,8 @@ module kiln_block_scales #(
       .in ({blocks_read, input_read}),
       .out({blocks, input_scale})
   );
-  logic [31:0] input_value, input_factor;
-  kiln_decode_to_fp32 #(
-      .FORMAT(SCALE_FORMAT)
-  ) decode_input (
-      .code (input_scale[SCALE_BITS-1:0]),
-      .value(input_value)
-  );
-  assign input_factor = blocks && !input_scale[SCALE_BITS] ? input_value : ONE;
+  logic input_one;
+  assign input_one = !blocks || input_scale[SCALE_BITS];
 
   // The scales of the weights wait for their pass in a queue of {blocks, codes of all columns}.
   localparam int unsigned TILE_SCALES = 1 + ARRAY_COLUMNS * SCALE_BITS;
@@ -168,28 +164,40 @@ module kiln_block_scales #(
   end
 
   for (genvar c = 0; c < ARRAY_COLUMNS; c++) begin : g_column
-    logic [31:0] weight_value, weight_factor, product;
-    kiln_decode_to_fp32 #(
-        .FORMAT(SCALE_FORMAT)
-    ) decode_weight (
-        .code (present[c*SCALE_BITS+:SCALE_BITS]),
-        .value(weight_value)
-    );
-    assign weight_factor = present[TILE_SCALES-1] ? weight_value : ONE;
+    logic [PRODUCT_BITS-1:0] product;
     if (kiln_format_pkg::is_power_of_two(SCALE_FORMAT)) begin : g_power
-      kiln_fp32_times_power multiply (
-          .value(input_factor),
-          .power(weight_factor),
+      kiln_power_product #(
+          .FORMAT(SCALE_FORMAT)
+      ) multiply (
+          .a(input_scale[SCALE_BITS-1:0]),
+          .b(present[c*SCALE_BITS+:SCALE_BITS]),
+          .a_one(input_one),
+          .b_one(!present[TILE_SCALES-1]),
           .product
       );
     end else begin : g_any
+      logic [31:0] input_value, input_factor, weight_value, weight_factor;
+      kiln_decode_to_fp32 #(
+          .FORMAT(SCALE_FORMAT)
+      ) decode_input (
+          .code (input_scale[SCALE_BITS-1:0]),
+          .value(input_value)
+      );
+      kiln_decode_to_fp32 #(
+          .FORMAT(SCALE_FORMAT)
+      ) decode_weight (
+          .code (present[c*SCALE_BITS+:SCALE_BITS]),
+          .value(weight_value)
+      );
+      assign input_factor  = input_one ? ONE : input_value;
+      assign weight_factor = present[TILE_SCALES-1] ? weight_value : ONE;
       kiln_fp32_multiply multiply (
           .a     (input_factor),
           .b     (weight_factor),
           .result(product)
       );
     end
-    always_ff @(posedge clock) products[c*32+:32] <= product;
+    always_ff @(posedge clock) products[c*PRODUCT_BITS+:PRODUCT_BITS] <= product;
   end
 
 `ifndef SYNTHESIS

@@ -638,6 +638,13 @@ package kiln_systolic_pkg;
     };
   endfunction
 
+  // Returns whether index + 1 is `count`, without a chain of carries: the bits of an index that
+  // change are its lowest zero and the ones below it.
+  function automatic bit is_last(input logic [COUNT_BITS-1:0] index,
+      input logic [COUNT_BITS-1:0] count);
+    is_last = (index ^ count) == (((index & ~count) << 1) | COUNT_BITS'(1));
+  endfunction
+
   // -----------------------------------------------------------------------------------------------
   // Commands: the records that the command processor puts into the queue of a unit, one per
   // instruction. Block scales come beside them on a separate port, which design points without

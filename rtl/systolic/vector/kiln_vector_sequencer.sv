@@ -88,11 +88,11 @@ module kiln_vector_sequencer #(
   logic last0, last1, last2, last3, last_word, last_row, last_pass, ends_group;
   logic [1:0] row_level;
 
-  assign last0     = index0 + 1'b1 == command.loops.outer0;
-  assign last1     = index1 + 1'b1 == command.loops.outer1;
-  assign last2     = index2 + 1'b1 == command.loops.outer2;
-  assign last3     = index3 + 1'b1 == command.loops.outer3;
-  assign last_word = word + 1'b1 == command.loops.words;
+  assign last0     = kiln_systolic_pkg::is_last(index0, command.loops.outer0);
+  assign last1     = kiln_systolic_pkg::is_last(index1, command.loops.outer1);
+  assign last2     = kiln_systolic_pkg::is_last(index2, command.loops.outer2);
+  assign last3     = kiln_systolic_pkg::is_last(index3, command.loops.outer3);
+  assign last_word = kiln_systolic_pkg::is_last(word, command.loops.words);
   assign last_row  = last0 && last1 && last2 && last3;
   assign last_pass = 3'(pass) + 1'b1 == command.header.passes;
   assign ends_group = last_row || 16'(row) + 1'b1 == command.loops.rows_in_flight;
@@ -121,16 +121,19 @@ module kiln_vector_sequencer #(
 
   assign weight_outer = command.tiling.order == kiln_systolic_pkg::ORDER_WEIGHT_OUTER;
   assign one_block    = command.tiling.blocks == COUNT_BITS'(1);
-  assign last_batch   = batch + 1'b1 == command.tiling.batch;
-  assign last_tile_y  = tile_y + 1'b1 == command.tiling.tiles_y;
-  assign last_tile_x  = tile_x + 1'b1 == command.tiling.tiles_x;
-  assign last_block   = block + 1'b1 == command.tiling.blocks;
+  assign last_batch   = kiln_systolic_pkg::is_last(batch, command.tiling.batch);
+  assign last_tile_y  = kiln_systolic_pkg::is_last(tile_y, command.tiling.tiles_y);
+  assign last_tile_x  = kiln_systolic_pkg::is_last(tile_x, command.tiling.tiles_x);
+  assign last_block   = kiln_systolic_pkg::is_last(block, command.tiling.blocks);
   assign last_tile    = last_tile_y && last_tile_x;
-  assign last_pixel_y = pixel_y + 1'b1 == (last_tile_y ? command.tiling.last_tile_height :
+  assign last_pixel_y = kiln_systolic_pkg::is_last(pixel_y,
+      last_tile_y ? command.tiling.last_tile_height :
       command.tiling.tile_height);
   assign last_pixel_x =
-      pixel_x + 1'b1 == (last_tile_x ? command.tiling.last_tile_width : command.tiling.tile_width);
-  assign last_column  = column + 1'b1 == (last_block ? command.tiling.last_block_columns :
+      kiln_systolic_pkg::is_last(pixel_x,
+      last_tile_x ? command.tiling.last_tile_width : command.tiling.tile_width);
+  assign last_column  = kiln_systolic_pkg::is_last(column,
+      last_block ? command.tiling.last_block_columns :
       command.tiling.columns_per_block);
   always_comb begin
     if (weight_outer) begin

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -30,7 +31,9 @@
 #include "Vvector_delay_3.h"
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/mac.h"
+#include "kiln/numerics/microscaling.h"
 #include "kiln/support/random.h"
+#include "tests/rtl/arith/power_value.h"
 #include "tests/rtl/support.h"
 
 namespace kiln::rtl {
@@ -159,7 +162,7 @@ void CheckAccumulation(const Accumulators& shape, uint64_t seed) {
   std::optional<Word> stands;
   std::array<int, 3> additions{};  // LATENCY, LATENCY + 1 and LATENCY + 2 cycles after the last
   buffer->array_valid = buffer->depthwise_valid = buffer->read_enable = 0;
-  SetBytes(buffer->array_scales, std::vector<uint8_t>(8));
+  std::memset(&buffer->array_scales, 0, sizeof buffer->array_scales);
   buffer.Reset();
   for (int64_t cycle = 0; cycle < 20'000; ++cycle) {
     const Word psums{code_of(rule.psum), code_of(rule.psum)},
@@ -170,8 +173,13 @@ void CheckAccumulation(const Accumulators& shape, uint64_t seed) {
     }
     SetBytes(buffer->array_psums, pack(psums, rule.psum.bits));
     SetBytes(buffer->depthwise_psums, pack(depthwise_psums, rule.psum.bits));
+    // Scales that are powers of two come in a form of their own.
+    const bool powers = scaled.scaled && IsPowerOfTwoScale(*FindFormat(shape.scale));
+    const auto scale_bits = [powers](float scale) {
+      return powers ? PowerBits(scale) : std::bit_cast<uint32_t>(scale);
+    };
     SetBytes(buffer->array_scales,
-             pack({std::bit_cast<uint32_t>(scales[0]), std::bit_cast<uint32_t>(scales[1])}, 32));
+             pack({scale_bits(scales[0]), scale_bits(scales[1])}, powers ? kPowerBits : 32));
     // Who is where in this cycle: with one bank one of them alone, with two, two of them.
     const size_t apart = random.Below(3), bank = random.Below(banks);
     const bool array = apart != 0,
