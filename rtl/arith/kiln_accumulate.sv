@@ -115,13 +115,10 @@ module kiln_accumulate #(
       logic signed [9-1:0] scale_exponent;
       logic [24-1:0] scale_significand;
       if (kiln_format_pkg::is_power_of_two(SCALE_FORMAT)) begin : g_power
-        kiln_format_pkg::power_t power;
-        assign power             = scale;
-        assign scale_nan         = power.nan;
-        assign scale_infinite    = power.infinite;
+        logic scale_zero;
+        assign {scale_nan, scale_infinite, scale_zero, scale_exponent} = scale;
         assign scale_negative    = 1'b0;
-        assign scale_exponent    = power.exponent;
-        assign scale_significand = {!power.zero, 23'd0};
+        assign scale_significand = {!scale_zero, 23'd0};
       end else begin : g_fp32
         kiln_decode #(.FORMAT(kiln_format_pkg::FP32)) decode_scale (
             .code(scale),

@@ -14,8 +14,8 @@ inline constexpr int kPowerBits = 12;
 
 // Returns the bits of a power of two, zero, infinity or NaN.
 inline uint32_t PowerBits(float value) {
-  const uint32_t flags = (std::isnan(value) ? 4u : 0u) | (std::isinf(value) ? 2u : 0u) |
-                         (value == 0 ? 1u : 0u);
+  const uint32_t flags =
+      (std::isnan(value) ? 4u : 0u) | (std::isinf(value) ? 2u : 0u) | (value == 0 ? 1u : 0u);
   const int exponent = flags == 0 ? std::ilogb(value) : 0;
   return flags << 9 | (static_cast<uint32_t>(exponent) & 0x1ffu);
 }
