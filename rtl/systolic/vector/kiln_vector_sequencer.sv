@@ -126,15 +126,16 @@ module kiln_vector_sequencer #(
   assign last_tile_x  = kiln_systolic_pkg::is_last(tile_x, command.tiling.tiles_x);
   assign last_block   = kiln_systolic_pkg::is_last(block, command.tiling.blocks);
   assign last_tile    = last_tile_y && last_tile_x;
-  assign last_pixel_y = kiln_systolic_pkg::is_last(pixel_y,
-      last_tile_y ? command.tiling.last_tile_height :
-      command.tiling.tile_height);
-  assign last_pixel_x =
-      kiln_systolic_pkg::is_last(pixel_x,
-      last_tile_x ? command.tiling.last_tile_width : command.tiling.tile_width);
-  assign last_column  = kiln_systolic_pkg::is_last(column,
-      last_block ? command.tiling.last_block_columns :
-      command.tiling.columns_per_block);
+  // Both counts of an axis are compared, so that the choice between them comes last.
+  assign last_pixel_y = last_tile_y ?
+      kiln_systolic_pkg::is_last(pixel_y, command.tiling.last_tile_height) :
+      kiln_systolic_pkg::is_last(pixel_y, command.tiling.tile_height);
+  assign last_pixel_x = last_tile_x ?
+      kiln_systolic_pkg::is_last(pixel_x, command.tiling.last_tile_width) :
+      kiln_systolic_pkg::is_last(pixel_x, command.tiling.tile_width);
+  assign last_column  = last_block ?
+      kiln_systolic_pkg::is_last(column, command.tiling.last_block_columns) :
+      kiln_systolic_pkg::is_last(column, command.tiling.columns_per_block);
   always_comb begin
     if (weight_outer) begin
       block_level = !last_tile_x ? kiln_vector_pkg::LEVEL_TILE :
