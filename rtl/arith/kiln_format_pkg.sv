@@ -189,6 +189,17 @@ package kiln_format_pkg;
     end
   endfunction
 
+  // Returns the bits of the widest integer operand among the first `precisions` precisions
+  // (kiln_integer_operand).
+  function automatic int most_integer_bits(input format_t first, input formats_t others,
+      input int precisions);
+    most_integer_bits = integer_bits(first);
+    for (int p = 1; p < MOST_PRECISIONS; p++) begin
+      if (p < precisions && integer_bits(format_of(first, others, p)) > most_integer_bits)
+        most_integer_bits = integer_bits(format_of(first, others, p));
+    end
+  endfunction
+
   // Returns whether a format among the first `codes` (code_format) has numbers near fp32's least
   // normal number, 2^-126. Every other format rounds all numbers of one sign from zero to 2^-126
   // alike. The exponents of its numbers have at most seven bits, of which one is the sign.

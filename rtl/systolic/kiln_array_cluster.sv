@@ -290,10 +290,10 @@ module kiln_array_cluster #(
     );
   end
 
-  // A psum is the sum of a row of products.
+  // An integer psum is the sum of a row of products of integer operands.
   localparam int unsigned PRODUCT_BITS =
-      kiln_format_pkg::most_bits(INPUT_FORMAT, OTHER_INPUT_FORMATS, PRECISIONS) +
-      kiln_format_pkg::most_bits(WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, PRECISIONS);
+      kiln_format_pkg::most_integer_bits(INPUT_FORMAT, OTHER_INPUT_FORMATS, PRECISIONS) +
+      kiln_format_pkg::most_integer_bits(WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, PRECISIONS);
   localparam int unsigned ALL_PRODUCTS_BITS = PRODUCT_BITS + 1 + $clog2(ARRAY_ROWS);
   localparam int unsigned PSUM_RANGE = ALL_PRODUCTS_BITS < kiln_format_pkg::bits(PSUM_FORMAT) ?
       ALL_PRODUCTS_BITS : kiln_format_pkg::bits(PSUM_FORMAT);

@@ -963,7 +963,7 @@ TEST_F(Tools, ACastThatYosysIgnoresIsAnError) {
                   "  word_t word;\n  assign word.code = bits;\n"
                   "  logic [3:0] code;\n  assign code = 4'(word.code);\n"
                   "  delay hold (.in(" +
-                  std::string(connection) + "), .out);\nendmodule\n");
+                  connection + "), .out);\nendmodule\n");
   };
   const auto result = Synthesise(top("{flag, 4'(word.code)}"), {}, work_.path());
   EXPECT_EQ(MessageOf(result.status()),

@@ -134,8 +134,9 @@ Status CheckSynthesisFolder(const std::filesystem::path& work);
 //
 // Errors: an unknown top or parameter, before any tool is run; errors of the sources (in Yosys'
 // words) and of the Liberty file; a library that lacks a required cell; a tool that is not
-// installed; a port of another width than its connection, because Yosys 0.23 ignores some casts, and
-// the netlist would then compute something else; with SynthesisOptions::clock_gating a library that has no cells to gate a clock with.
+// installed; a port of another width than its connection, because Yosys 0.23 ignores some casts and
+// the netlist would then compute something else; with SynthesisOptions::clock_gating a library that
+// has no cells to gate a clock with.
 StatusOr<SynthesisResult> Synthesise(const DesignSources& sources, const SynthesisOptions& options,
                                      const std::filesystem::path& work);
 

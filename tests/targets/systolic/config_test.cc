@@ -346,6 +346,7 @@ TEST(SystolicConfig, ErrorsNameFileKeyAndRemedy) {
   EXPECT_THAT(ErrorOf(small + "block_size: 12\n"),
               AllOf(HasSubstr("block_size"), HasSubstr("array_rows 8")));
   EXPECT_THAT(ErrorOf(small + "block_size: 32\nscale_format: int8\n"), HasSubstr("scale_format"));
+  EXPECT_THAT(ErrorOf(small + "integer_elements: false\n"), HasSubstr("integer_elements"));
   EXPECT_THAT(ErrorOf(small + "vector_format: posit16_1\n"), HasSubstr("vector_format"));
   EXPECT_THAT(ErrorOf(small + "vector_format: bf16.toward_zero\n"), HasSubstr("vector_format"));
   EXPECT_THAT(ErrorOf(small + "vector_format: bf16.flush\nvector_function_latency: 1\n"),

@@ -88,12 +88,14 @@ TEST_P(SystolicDerived, WordsInTheVectorUnitAreTheRtls) {
   hardware::Elaborated rtl;
   rtl.Read(hardware::SystemVerilogOf(TopOf(c)),
            {"kiln_systolic", "kiln_vector_unit", "kiln_vector_issue", "kiln_vector_stage",
-            "kiln_operand_buffer", "kiln_vector_blocks", "kiln_performance_counters"});
+            "kiln_operand_buffer", "kiln_vector_blocks", "kiln_command_processor",
+            "kiln_performance_counters"});
   if (HasFatalFailure()) return;
   EXPECT_EQ(WordsInLanes(c), rtl.Parameter("kiln_vector_unit", "departures", "DEPTH"));
   EXPECT_EQ(kDepartureBits, rtl.Parameter("kiln_vector_unit", "departures", "WIDTH"));
-  EXPECT_EQ(kCounterWords, rtl.Parameter("kiln_performance_counters", "memory", "WORDS"));
-  EXPECT_EQ(kCounterBits, rtl.Parameter("kiln_performance_counters", "memory", "WIDTH"));
+  EXPECT_EQ(kCounterWords,
+            rtl.Parameter("kiln_performance_counters", "g_counters.memory", "WORDS"));
+  EXPECT_EQ(kCounterBits, rtl.Parameter("kiln_performance_counters", "g_counters.memory", "WIDTH"));
   EXPECT_EQ(kWordBits + (c.block_size > 0 ? kMarkBits : 0),
             rtl.Parameter("kiln_vector_issue", "storage", "WIDTH"));
   EXPECT_EQ(OperandEntries(c), rtl.Parameter("kiln_vector_issue", "storage", "WORDS"));

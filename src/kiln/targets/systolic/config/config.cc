@@ -237,6 +237,14 @@ std::optional<FormatFault> FindFormatFault(const Config& c) {
   for (int p = 1; p < c.precisions(); ++p) {
     if (auto fault = PrecisionFault(c, p)) return fault;
   }
+  for (int p = 0; p < c.precisions() && !c.integer_elements; ++p) {
+    // Codes of the array have neither the zero points nor the symmetric ranges of integers.
+    if (c.input_format_of(p).is_whole() && c.block_size == 0) {
+      return FormatFault{"integer_elements",
+                         fmt::format("false, with an array of '{}'", c.input_format_of(p).name),
+                         "true"};
+    }
+  }
   if (c.product_rounded && (c.psum_format.is_integer() || c.quire)) {
     return FormatFault{
         "product", fmt::format("'rounded' before {}", c.quire ? "exact sums" : "an integer psum"),

@@ -13,9 +13,10 @@
 namespace kiln::systolic {
 
 // Writes a tensor of binding.type() and binding.shape into memory. fp32 values become codes as the
-// vector unit would write them (QuantiseOut of isa.h), with inverse_scale = fp32(1 / scale). Values
-// in a format that no unit writes are first rounded to their annotation. Errors: another type or
-// shape, an integer that the element cannot hold.
+// vector unit would write them (QuantiseOut of isa.h), but with inverse_scale = fp32(1 / scale),
+// which a vector unit in a short float has rounded (FactorFormat of config.h). Values in a format
+// that no unit writes are first rounded to their annotation. Errors: another type or shape, an
+// integer that the element cannot hold.
 Status Store(const Tensor& tensor, const Binding& binding, std::span<uint8_t> memory);
 
 // Reads the tensor back as values, like an operand of the vector unit but without rounding to its
