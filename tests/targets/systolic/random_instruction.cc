@@ -19,8 +19,7 @@ constexpr int kStreamAxes = kOuterLoops + 1;  // the outer loops and the innermo
 
 class Builder {
  public:
-  Builder(Random& random, const Config& config)
-      : random_(random), config_(config), scale_format_(FactorFormat(config)) {}
+  Builder(Random& random, const Config& config) : random_(random), config_(config) {}
 
   RandomCase Make(Opcode opcode) {
     memory_.resize(static_cast<size_t>(Between(0, 40)));  // addresses begin somewhere
@@ -48,9 +47,7 @@ class Builder {
   bool Chance(double p) { return random_.Uniform() < p; }
   float Real(double low, double high) { return static_cast<float>(random_.Uniform(low, high)); }
   // A scale as the machine holds it.
-  float Scale(double low, double high) {
-    return DecodeFloat(scale_format_, EncodeFloat(scale_format_, Real(low, high)));
-  }
+  float Scale(double low, double high) { return systolic::RoundScale(config_, Real(low, high)); }
 
   // Room for `bytes` random bytes; now and then only extremes, which is where sums overflow.
   uint64_t Allocate(int64_t bytes) {
@@ -656,7 +653,6 @@ class Builder {
 
   Random& random_;
   const Config& config_;
-  const Format scale_format_;
   Instruction instruction_;
   std::vector<uint8_t> memory_;
   bool block_output_ = false;

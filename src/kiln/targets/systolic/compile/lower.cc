@@ -8,7 +8,6 @@
 
 #include "fmt/format.h"
 #include "kiln/ir/describe.h"
-#include "kiln/numerics/codec.h"
 #include "kiln/numerics/quantise.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/interface/kernel_info.h"
@@ -398,11 +397,9 @@ Status Lowering::Emit(const Group& group, Emitter emitter) {
 
 // Rounds the scales of a program to the format in which the machine holds them.
 void Lowering::RoundScales(VectorProgram* program) const {
-  const auto round = [format = FactorFormat(config_)](float* scale) {
-    *scale = DecodeFloat(format, EncodeFloat(format, *scale));
-  };
-  for (Stream& operand : program->operands) round(&operand.scale);
-  round(&program->quantise.inverse_scale);
+  for (Stream& operand : program->operands) operand.scale = RoundScale(config_, operand.scale);
+  float& inverse = program->quantise.inverse_scale;
+  inverse = RoundScale(config_, inverse);
 }
 
 StatusOr<Lowered> Lowering::Run() {

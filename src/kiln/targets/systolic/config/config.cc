@@ -138,6 +138,11 @@ Format FactorFormat(const Config& config) {
   return *format;
 }
 
+float RoundScale(const Config& config, float scale) {
+  const Format format = FactorFormat(config);
+  return DecodeFloat(format, EncodeFloat(format, scale));
+}
+
 MacRule RuleOf(const Config& config, bool scaled) {
   return {.input = config.input_format,
           .weight = config.weight_format,

@@ -248,10 +248,12 @@ int LeastFunctionLatency(const Config& config);
 // format, else to 0.
 void SetDefaultLatencies(Config* config);
 
-// Returns the format of a scale of an element in memory, and of the element before it is scaled: in
-// a short float (IsShortFloat) the fraction bits of the vector format with the exponents of fp32 and
-// without subnormal numbers; with other vector formats fp32.
+// Returns the format of a scale of an element in memory, and of the element before it is scaled:
+// with a vector unit in a short float (IsShortFloat) the fraction bits of the vector format, the
+// exponents of fp32 and no subnormal numbers; with other vector formats fp32.
 Format FactorFormat(const Config& config);
+// Rounds a scale to that format, to nearest, ties to even.
+float RoundScale(const Config& config, float scale);
 
 // Returns the rule by which the array sums with the first pair of formats (AtPrecision gives the
 // other pairs). `scaled` is true for operands with block scales.

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "fmt/format.h"
-#include "kiln/numerics/codec.h"
 #include "kiln/targets/systolic/isa/isa.h"
 #include "kiln/targets/systolic/isa/stages.h"
 #include "kiln/targets/systolic/isa/walk.h"
@@ -35,10 +34,10 @@ class Checker {
   void Scale(std::string_view what, float scale) {
     Require(std::isfinite(scale), "{} is not finite", what);
     if (!ok()) return;
-    const Format format = FactorFormat(config_);
-    const float rounded = DecodeFloat(format, EncodeFloat(format, scale));
-    Require(rounded == scale, "{} is {}, which is no number of {}; the nearest is {}", what, scale,
-            format.name, rounded);
+    if (const float rounded = RoundScale(config_, scale); rounded != scale) {
+      Require(false, "{} is {}, which is no number of {}; the nearest is {}", what, scale,
+              FactorFormat(config_).name, rounded);
+    }
   }
   void Between(std::string_view what, int64_t value, int64_t low, int64_t high) {
     Require(value >= low && value <= high, "{} is {}, not in [{}, {}]", what, value, low, high);
