@@ -265,8 +265,8 @@ TEST(Accuracy, SumsThatWrapAreTold) {
   std::filesystem::remove_all(folder);
   ASSERT_TRUE(right.ok()) << right.status();
   EXPECT_THAT(right->notes, Not(Contains(HasSubstr("can wrap"))));
-  // The scales of the vector unit, in bf16, set the rest of the error.
-  EXPECT_GT(right->rows[1].output_sqnr_db().value_or(0), 35);
+  // What remains is the rounding of the vector unit in bf16, of values and scales.
+  EXPECT_GT(right->rows[1].output_sqnr_db().value_or(0), 39);
   EXPECT_GT(right->rows[1].output_sqnr_db().value_or(0),
             wrapped->rows[2].output_sqnr_db().value_or(0) + 20);
 }
