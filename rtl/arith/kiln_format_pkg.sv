@@ -201,8 +201,8 @@ package kiln_format_pkg;
   endfunction
 
   // Returns whether a format among the first `codes` (code_format) has numbers near fp32's least
-  // normal number, 2^-126. Every other format rounds all numbers of one sign from zero to 2^-126
-  // alike. The exponents of its numbers have at most seven bits, of which one is the sign.
+  // normal number, 2^-126. Every other format has exponents of at most seven bits with their sign,
+  // and rounds all numbers of one sign between zero and 2^-126 to the same number.
   function automatic bit has_tiny_codes(input format_t first_input, input formats_t other_inputs,
       input format_t first_weight, input formats_t other_weights, input int codes);
     has_tiny_codes = 1'b0;

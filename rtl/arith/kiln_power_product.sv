@@ -1,6 +1,6 @@
 // Multiplies two scales of a format that has powers of two only (kiln_format_pkg::is_power_of_two).
-// The product is that of fp32: 2^-149 is its least number, and 2^127 its greatest power of two.
-//   a_one, b_one   the factor is 1, whatever the code
+// The product is rounded as in fp32, where powers of two lie between 2^-149 and 2^127.
+//   a_one, b_one   the factor is 1, and its code is ignored
 //   time           combinational
 //   C++ twin       the product of two floats
 module kiln_power_product #(

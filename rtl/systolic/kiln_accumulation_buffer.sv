@@ -16,7 +16,8 @@ module kiln_accumulation_buffer #(
     parameter int unsigned ARRAY_COLUMNS = 4,
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
-    // The psums of the array are integers of so many bits, sign-extended; or PSUM_BITS.
+    // If it is less than PSUM_BITS, the psums of the array are sign-extended integers of PSUM_RANGE
+    // bits.
     parameter int unsigned PSUM_RANGE = kiln_format_pkg::bits(PSUM_FORMAT),
     parameter bit SCALED = 1'b0,  // block scales: psums of the array are multiplied by array_scales
     // array_scales are products of two codes of this format

@@ -495,7 +495,10 @@ module kiln_instruction_decoder #(
     if (taken) begin
       case (tag)
         kiln_systolic_pkg::TAG_HEADER: begin
-          header    <= {payload[BITS-1:33], 33'd0};
+          header    <= {
+            payload[BITS-1-:kiln_systolic_pkg::HEADER_USED],
+            {(BITS - kiln_systolic_pkg::HEADER_USED) {1'b0}}
+          };
           matrix    <= header_view.opcode == kiln_systolic_pkg::OPCODE_MATRIX;
           depthwise <= header_view.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE;
           is_end    <= header_view.opcode == kiln_systolic_pkg::OPCODE_END;

@@ -1,8 +1,8 @@
 // The words of one section of an instruction (kiln_systolic_pkg), with word 0 in the top bits. A
 // word written in cycle t is available from t + 1 on.
 //   fill   The payload becomes every word: a payload of 0 clears the section.
-//   USED   The bits of each word that are stored, from the highest on; word 0 is in the top bits. The
-//          others are 0.
+//   USED   The number of bits of each word that are stored, from the highest on; word 0 is in the
+//          top bits. The other bits are 0.
 module kiln_section_register #(
     parameter int unsigned WORDS = 2,
     parameter logic [WORDS*kiln_systolic_pkg::USED_BITS-1:0] USED =

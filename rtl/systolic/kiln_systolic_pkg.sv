@@ -605,6 +605,7 @@ package kiln_systolic_pkg;
   // The bits of each word of a section that some unit reads, counted from the highest; word 0 comes
   // first. The others are checked, at most, and not stored.
   localparam int USED_BITS = 7;  // of a number of bits
+  localparam int HEADER_USED = 79;
   localparam logic [TILING_WORDS*USED_BITS-1:0] TILING_USED = {7'd101, 7'd96, 7'd104};
   localparam logic [REDUCTION_WORDS*USED_BITS-1:0] REDUCTION_USED = {7'd112, 7'd96};
   localparam logic [REGION_WORDS*USED_BITS-1:0] REGION_USED = {7'd98, 7'd96, 7'd72};

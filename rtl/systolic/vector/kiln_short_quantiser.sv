@@ -37,8 +37,8 @@ module kiln_short_quantiser #(
     input  logic signed [31:0] converted_zero_point,
     input  logic signed [31:0] converted_low,
     input  logic signed [31:0] converted_high,
-    // An element of n bytes is in the lowest n; if there are only 16 bits, those of fp32 are the
-    // upper half of the element.
+    // An element of n bytes is in the lowest n. If there are only 16 bits, they are the upper half
+    // of an fp32 element.
     output logic [ELEMENT-1:0] bits
 );
   localparam int unsigned MULTIPLIED = REGISTERS >= 3 ? 1 : 0;

@@ -152,16 +152,16 @@ package kiln_vector_pkg;
     scales_of_word = block_size > 0 && lanes > block_size ? lanes / block_size : 1;
   endfunction
 
-  // Returns the bits of an element on its way to memory. Without integers, an fp32 element of a unit
-  // with 16-bit numbers is the upper half of its word, and codes of up to 16 bits are the lower one.
+  // Returns the bits of an element on its way to memory. If numbers have 16 bits and there are no
+  // integers, an fp32 element is the upper half of its word, and a code of up to 16 bits the lower.
   function automatic int element_bits(input kiln_format_pkg::format_t vector_format,
       input bit integers, input int code_bits);
     element_bits = kiln_format_pkg::is_short_float(vector_format) &&
         kiln_format_pkg::number_bits(vector_format) <= 16 &&
         kiln_format_pkg::bits(vector_format) <= 16 && code_bits <= 16 && !integers ? 16 : 32;
   endfunction
-  // Returns the bits of an element's scale, the upper bits of an fp32 number. A short float takes as
-  // many as a number has. An inverse scale may come from a block, whose scale format decides then.
+  // Return the bits of an element's scale and of an inverse scale, the upper bits of fp32 numbers.
+  // In a short float they are those of a number, but an inverse of a block's scale may have more.
   function automatic int scale_bits(input kiln_format_pkg::format_t vector_format);
     scale_bits = kiln_format_pkg::is_short_float(vector_format) ?
         kiln_format_pkg::number_bits(vector_format) : 32;

@@ -31,8 +31,8 @@ module kiln_word_quantiser #(
     input  logic signed [31:0] low,
     input  logic signed [31:0] high,
     output logic out_valid,
-    // An element of n bytes is in the lowest n of its lane; if a lane has only 16 bits, those of fp32
-    // are the upper half of the element.
+    // An element of n bytes is in the lowest n of its lane. If a lane has only 16 bits, it has the
+    // upper half of an fp32 element.
     output logic [LANES*ELEMENT-1:0] elements
 );
   localparam int unsigned MOVES = REGISTERS > 0 ? REGISTERS : 1;

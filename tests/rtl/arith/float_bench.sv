@@ -13,8 +13,8 @@ module float_bench (
     output logic [8*32-1:0] converted,  // a, an integer
     output logic [8*32-1:0] scaled,  // the upper bits of a, times b
     output logic [8*32-1:0] short_scaled,  // the upper bits of a, times those of b
-    output logic [8*32-1:0] normal_scaled,  // likewise, where a subnormal b counts as zero
-    output logic [8*32-1:0] least_scaled,  // likewise, where a subnormal product becomes 2^-126
+    output logic [8*32-1:0] normal_scaled,  // the same, but a subnormal b counts as zero
+    output logic [8*32-1:0] least_scaled,  // the same, but a subnormal product becomes 2^-126
     // of the operands in the last cycle with `advance`
     output logic [8*32-1:0] registered_products,
     output logic [8*32-1:0] registered_sums,
@@ -38,7 +38,8 @@ module float_bench (
   for (genvar i = 0; i < FORMATS; i++) begin : g_format
     localparam kiln_format_pkg::format_t FORMAT = LIST[i*BITS+:BITS];
     localparam int unsigned NUMBER = kiln_format_pkg::number_bits(FORMAT);
-    logic [NUMBER-1:0] product, registered_product, sum, registered_sum, quotient, registered_quotient;
+    logic [NUMBER-1:0] product, sum, quotient;
+    logic [NUMBER-1:0] registered_product, registered_sum, registered_quotient;
     logic [NUMBER-1:0] round_result, convert_result;
     kiln_float_multiply #(
         .FORMAT(FORMAT)

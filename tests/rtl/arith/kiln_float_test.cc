@@ -116,7 +116,7 @@ class Float : public testing::Test {
     model_.eval();
     const uint32_t product = Canonical(number * scale);
     Expect(formats_[index], "scaled", number, scale, model_.scaled[index], product);
-    // A scale of which the bits below a number's are not read.
+    // The units below read as many bits of the scale as a number has.
     const int unread = 23 - FractionBits(formats_[index]);
     const auto upper = std::bit_cast<float>(std::bit_cast<uint32_t>(scale) >> unread << unread);
     constexpr float kLeast = std::numeric_limits<float>::min();

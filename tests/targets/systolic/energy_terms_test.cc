@@ -339,7 +339,7 @@ TEST(SystolicAreaTerms, MemoriesOfEveryUnit) {
           {"vector unit", 8 * 4 * 32 + 3 * 20 * 4 * 32 + 20 * 32 + 20 * 133 + 18 * 32 + 57 * 88 +
                               2 * 12 * 12 * 4 * (16 + 2 * 32) + 12 * 134 + 20 * (1 + 3 + 2 + 24)},
           {"command processor",
-           (16 + 16) * 128 + 64 * 48},  // words of the program that are read ahead
+           (16 + 16) * 128 + 64 * 48},  // words of the program that are read ahead, counters
       }));
   EXPECT_EQ(cost->on_chip_memory_bits, sum);
   EXPECT_EQ(cost->multipliers, 16 + 4 * 3);

@@ -80,8 +80,8 @@ inline int64_t WaitingWordBits(const Config& c, int64_t number_bits) {
   return 1 + c.lanes() * number_bits + CeilLog2(c.lanes() + 1) + 2 * kAddressBits +
          IndexBits(ProgramSlots(c)) + TargetBits(c);
 }
-// Returns the bits of a scale's inverse: inverse_bits. In a short float they are as many as a number
-// has, `number_bits`, unless block scales have inverses with more bits.
+// Returns the bits of a scale's inverse: inverse_bits. In a short float an inverse has the
+// `number_bits` of a number, unless block scales have inverses with more bits.
 inline int64_t InverseBits(const Config& c, int64_t number_bits) {
   constexpr int64_t kFp32Bits = 32;
   const bool is_power = IsPowerOfTwoScale(c.scale_format) && c.scale_format.bias <= 127;

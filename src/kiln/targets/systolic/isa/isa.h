@@ -107,9 +107,9 @@ struct Stream {
   std::array<int64_t, kOuterLoops> outer_stride{};
   int64_t element_stride = 0;
   Element element = Element::kInt8;
-  // How an operand is read; the result is then rounded to the vector format. With a short float, r
-  // rounds to FactorFormat (config.h), of which the scale is a number; with other formats it changes
-  // nothing.
+  // How an operand is read; the result is then rounded to the vector format. r rounds to
+  // FactorFormat (config.h), and changes nothing unless the vector format is a short float. The
+  // scale is a number of FactorFormat.
   //   integers            r(fp32(code - zero_point)) * scale, the product rounded to fp32
   //   codes               r(value of the code) * scale likewise; with block scales the factor is
   //                       r(fp32(scale * block scale)), and a NaN scale gives NaN
