@@ -148,7 +148,7 @@ TEST(Readme, ListsLaunchesPortsAndParameters) {
   top.ports = {{true, 1, "irq"}};
   top.observed = {{true, 16, "finished"}};
   Instance machine;
-  AddMemoryBase(top.buses[0], &machine, &top);
+  AddMemoryBase(top.buses[0], 32, &machine, &top);
   const std::string readme = ReadmeOf(guide, "top", &top, "kiln:accelerators:toy:1.0.0", {});
   EXPECT_THAT(readme, testing::HasSubstr("\n## Launches\n\nWhat the numbers are.\n\n"
                                          "| launch | load beats | runs |\n|---|---|---|\n"

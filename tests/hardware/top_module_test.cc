@@ -96,7 +96,10 @@ TEST(TopModule, MemoryBaseIsAddedToAddresses) {
   top.comment = "A reader and a writer.";
   top.buses = {{"read", AxiReadSignals(8, 40)}, {"write", AxiWriteSignals(8, 36)}};
   Instance machine = {"kiln_machine", "machine"};
-  for (const Bus& bus : std::vector<Bus>(top.buses)) AddMemoryBase(bus, &machine, &top);
+  // The machine's reads reach a part of what the bus does.
+  const std::vector<Bus> buses = top.buses;
+  AddMemoryBase(buses[0], 32, &machine, &top);
+  AddMemoryBase(buses[1], 36, &machine, &top);
   top.instances = {machine};
   const std::string text = SystemVerilogOf(top);
   EXPECT_NE(text.find("module kiln_accelerator #(\n"
@@ -104,8 +107,8 @@ TEST(TopModule, MemoryBaseIsAddedToAddresses) {
                       ") (\n"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("  logic [39:0] machine_read_araddr;\n"
-                      "  assign read_araddr = machine_read_araddr + MEMORY_BASE;\n"
+  EXPECT_NE(text.find("  logic [31:0] machine_read_araddr;\n"
+                      "  assign read_araddr = 40'(machine_read_araddr) + MEMORY_BASE;\n"
                       "  logic [35:0] machine_write_awaddr;\n"
                       "  assign write_awaddr = machine_write_awaddr + 36'(MEMORY_BASE);\n"),
             std::string::npos)

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "kiln/support/check.h"
 
 namespace kiln::hardware {
 namespace {
@@ -44,9 +45,7 @@ std::string TextOf(const Instance& instance) {
 // Returns the bits of the widest address that MEMORY_BASE is added to; 0 without any.
 int AddressBitsOf(const TopModule& top) {
   int bits = 0;
-  for (const Bus& bus : top.based) {
-    for (const Signal& signal : bus.signals) bits = std::max(bits, signal.bits);
-  }
+  for (const BasedAddress& address : top.based) bits = std::max(bits, address.bits);
   return bits;
 }
 
@@ -54,15 +53,14 @@ int AddressBitsOf(const TopModule& top) {
 std::string BaseText(const TopModule& top) {
   std::string out;
   const int bits = AddressBitsOf(top);
-  for (const Bus& bus : top.based) {
-    for (const Signal& signal : bus.signals) {
-      const std::string port = fmt::format("{}_{}", bus.name, signal.name);
-      const std::string base = signal.bits == bits
-                                   ? std::string(kMemoryBase)
-                                   : fmt::format("{}'({})", signal.bits, kMemoryBase);
-      out += fmt::format("  logic [{0}:0] machine_{1};\n  assign {1} = machine_{1} + {2};\n",
-                         signal.bits - 1, port, base);
-    }
+  for (const BasedAddress& address : top.based) {
+    const auto resized = [&](std::string text, int from) {
+      return from == address.bits ? text : fmt::format("{}'({})", address.bits, text);
+    };
+    const std::string machine = "machine_" + address.port;
+    out += fmt::format("  logic [{}:0] {};\n  assign {} = {} + {};\n", address.machine_bits - 1,
+                       machine, address.port, resized(machine, address.machine_bits),
+                       resized(kMemoryBase, bits));
   }
   if (!out.empty()) {
     out += fmt::format(
@@ -82,16 +80,15 @@ void TieOff(const Bus& bus, Instance* instance) {
   }
 }
 
-void AddMemoryBase(const Bus& bus, Instance* instance, TopModule* top) {
-  Bus based{bus.name, {}};
+void AddMemoryBase(const Bus& bus, int machine_bits, Instance* instance, TopModule* top) {
   for (const char* name : {"araddr", "awaddr"}) {
     const Signal* const signal = FindSignal(bus, name);
     if (signal == nullptr) continue;
     const std::string port = fmt::format("{}_{}", bus.name, name);
     instance->connections.emplace_back(port, "machine_" + port);
-    based.signals.push_back(*signal);
+    KILN_CHECK(machine_bits <= signal->bits);
+    top->based.push_back({port, signal->bits, machine_bits});
   }
-  top->based.push_back(std::move(based));
 }
 
 std::vector<TopParameter> ParametersOf(const TopModule& top) {

@@ -7,7 +7,8 @@
 // wants.
 //
 // The addresses of buses that AddMemoryBase names are those of the machine plus the top's parameter
-// MEMORY_BASE, by default 0, which places the machine's memory in the address space of a system.
+// MEMORY_BASE, by default 0, which places the machine's memory in the address space of a system. A
+// bus may have more address bits than the machine.
 //
 // A top has a clock, a reset, buses (axi_signals.h), ports without a bus, and instances of library
 // modules whose ports are connected by name. A signal that is not a port of the top is a wire.
@@ -33,6 +34,13 @@ struct Instance {
   bool only_in_simulation = false;  // for checkers, which synthesis omits
 };
 
+// An address signal of a bus that MEMORY_BASE is added to.
+struct BasedAddress {
+  std::string port;      // of the top
+  int bits = 0;          // of this port
+  int machine_bits = 0;  // of the machine's address
+};
+
 // The description of a top module.
 struct TopModule {
   std::string name = "kiln_accelerator";
@@ -44,7 +52,7 @@ struct TopModule {
   std::vector<Signal> observed;  // ports that only testbenches read
   std::vector<Bus> wires;        // buses between instances
   std::vector<Instance> instances;
-  std::vector<Bus> based;  // address signals of buses that MEMORY_BASE is added to
+  std::vector<BasedAddress> based;
 };
 
 // Ties off the ports of an instance that belong to a bus which the top does not have: connects
@@ -54,8 +62,9 @@ void TieOff(const Bus& bus, Instance* instance);
 // The name of this parameter.
 inline constexpr char kMemoryBase[] = "MEMORY_BASE";
 
-// Adds MEMORY_BASE to the addresses of an AXI4 master of the top that an instance drives.
-void AddMemoryBase(const Bus& bus, Instance* instance, TopModule* top);
+// Adds MEMORY_BASE to the addresses of an AXI4 master of the top that an instance drives, whose
+// addresses have `machine_bits` bits, at most as many as those of the bus.
+void AddMemoryBase(const Bus& bus, int machine_bits, Instance* instance, TopModule* top);
 
 // A parameter of a top: its name, its bits, and the value that it has unless a system sets another.
 struct TopParameter {

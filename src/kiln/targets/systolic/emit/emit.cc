@@ -24,27 +24,28 @@
 namespace kiln::systolic {
 namespace {
 
-constexpr int kSharedIdBits = 3;  // of the memory side of kiln_shared_bus
+constexpr int kSharedIdBits = 3;     // of the memory side of kiln_shared_bus
+constexpr int kBusAddressBits = 40;  // of the top's buses; the machine's memory is a part of it
 
 using hardware::Bus;
 using hardware::Instance;
 
-// Returns the machine's memory buses, with their names.
-std::vector<Bus> MemoryBuses(const Config& c) {
-  const auto read = [](int bytes) { return hardware::AxiReadSignals(bytes, kAddressBits); };
+// Returns the machine's memory buses, with their names. Their addresses have `address_bits` bits.
+std::vector<Bus> MemoryBuses(const Config& c, int address_bits) {
+  const auto read = [&](int bytes) { return hardware::AxiReadSignals(bytes, address_bits); };
   return {{"program", read(c.instruction_bytes_per_cycle)},
           {"input", read(c.input_port_bytes)},
           {"weight", read(c.weight_port_bytes)},
           {"operand", read(c.operand_port_bytes)},
-          {"output", hardware::AxiWriteSignals(c.output_port_bytes, kAddressBits)}};
+          {"output", hardware::AxiWriteSignals(c.output_port_bytes, address_bits)}};
 }
 // Returns the buses for block scales. A design point without block scales does not have them.
 std::vector<Bus> ScaleBuses() {
-  const auto read = hardware::AxiReadSignals(kScalePortBytes, kAddressBits);
+  const auto read = hardware::AxiReadSignals(kScalePortBytes, kBusAddressBits);
   return {{"input_scale", read},
           {"weight_scale", read},
           {"operand_scale", read},
-          {"output_scale", hardware::AxiWriteSignals(kScalePortBytes, kAddressBits)}};
+          {"output_scale", hardware::AxiWriteSignals(kScalePortBytes, kBusAddressBits)}};
 }
 
 // Returns $readmemh text of 16-byte words, most significant byte first. Runs of zero words are
@@ -105,24 +106,25 @@ hardware::TopModule TopOf(const Config& config) {
       "parameters. Emitted by Kiln.",
       config.name);
   top.buses = {{"control", hardware::AxiLiteSignals()}};
-  std::vector<Bus> memory = MemoryBuses(config);
   Instance machine = {"kiln_systolic", "machine", Keys().RtlParameters(config), {}};
   if (config.shared_bus) {
     top.buses.push_back({"memory", hardware::AxiSignalsWithIds(config.input_port_bytes,
-                                                               kAddressBits, kSharedIdBits)});
-    top.wires = std::move(memory);
+                                                               kBusAddressBits, kSharedIdBits)});
+    top.wires = MemoryBuses(config, kAddressBits);
     Instance shared = {
         "kiln_shared_bus", "bus", {{"DATA_BYTES", std::to_string(config.input_port_bytes)}}, {}};
-    AddMemoryBase(top.buses.back(), &shared, &top);
+    AddMemoryBase(top.buses.back(), kAddressBits, &shared, &top);
     top.instances.push_back(std::move(shared));
   } else {
-    top.buses.insert(top.buses.end(), memory.begin(), memory.end());
-    for (const Bus& bus : memory) AddMemoryBase(bus, &machine, &top);
+    for (const Bus& bus : MemoryBuses(config, kBusAddressBits)) {
+      top.buses.push_back(bus);
+      AddMemoryBase(bus, kAddressBits, &machine, &top);
+    }
   }
   for (const Bus& bus : ScaleBuses()) {
     if (config.block_size > 0) {
       top.buses.push_back(bus);
-      AddMemoryBase(bus, &machine, &top);
+      AddMemoryBase(bus, kAddressBits, &machine, &top);
     } else {
       TieOff(bus, &machine);
     }

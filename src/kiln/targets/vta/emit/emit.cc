@@ -51,7 +51,7 @@ hardware::TopModule TopOf(const Config& c) {
       "For testbenches: a launch is under way; stages that start an instruction.";
   top.observed = {{true, 1, "running"}, {true, 3, "starts"}};
   hardware::Instance machine = {"kiln_vta", "machine", Keys().RtlParameters(c), {}};
-  AddMemoryBase(top.buses.back(), &machine, &top);
+  AddMemoryBase(top.buses.back(), kAddressBits, &machine, &top);
   top.instances = {std::move(machine)};
   return top;
 }
