@@ -206,7 +206,7 @@ module kiln_command_processor #(
   assign idle = !running && !stopping;
   assign unit_reset = reset || !running;
   assign port_reset = reset || idle;
-  assign bad_start = program_address[3:0] != '0 || {24'd0, program_address} >= MEMORY_BYTES;
+  assign bad_start = program_address[3:0] != '0 || 64'(program_address) >= MEMORY_BYTES;
 
   logic [INDEX_BITS-1:0] number;  // number of the next instruction
   logic [15:0] finished_count;  // `finished` of the last run

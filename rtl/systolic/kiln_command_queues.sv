@@ -78,12 +78,12 @@ module kiln_command_queues #(
       weight_scales, operand0_scales, operand1_scales, operand2_scales, target_scales};
 
   logic [QUEUES-1:0] unused_scales;
-  logic [1294:0] input_fetch_members;
-  logic [479:0] input_fetch_scale_members;
+  logic [1190:0] input_fetch_members;
+  logic [383:0] input_fetch_scale_members;
   kiln_command_queue #(
       .DEPTH(DEPTH),
-      .COMMAND_BITS(1295),
-      .SCALES_BITS(480),
+      .COMMAND_BITS(1191),
+      .SCALES_BITS(384),
       .SCALES(BLOCKS)
   ) input_fetch_queue (
       .clock,
@@ -158,12 +158,12 @@ module kiln_command_queues #(
       input_fetch_command.image.joined
     } = input_fetch_members;
   end
-  logic [527:0] weight_fetch_members;
-  logic [239:0] weight_fetch_scale_members;
+  logic [479:0] weight_fetch_members;
+  logic [191:0] weight_fetch_scale_members;
   kiln_command_queue #(
       .DEPTH(DEPTH),
-      .COMMAND_BITS(528),
-      .SCALES_BITS(240),
+      .COMMAND_BITS(480),
+      .SCALES_BITS(192),
       .SCALES(BLOCKS)
   ) weight_fetch_queue (
       .clock,
@@ -330,10 +330,10 @@ module kiln_command_queues #(
       depthwise_command.region.tap_steps
     } = depthwise_members;
   end
-  logic [281:0] parameter_fetch_members;
+  logic [265:0] parameter_fetch_members;
   kiln_command_queue #(
       .DEPTH(DEPTH),
-      .COMMAND_BITS(282),
+      .COMMAND_BITS(266),
       .SCALES_BITS(1),
       .SCALES(1'b0)
   ) parameter_fetch_queue (
@@ -369,7 +369,7 @@ module kiln_command_queues #(
   // The scales of the streams have SCALE_BITS bits. Zero points and bounds exist with integer
   // elements only.
   localparam int unsigned INTEGER_BITS = 6 * 32;
-  localparam int unsigned MEMBER_BITS = 2424 + 4 * SCALE_BITS;
+  localparam int unsigned MEMBER_BITS = 2152 + 4 * SCALE_BITS;
   localparam int unsigned VECTOR_BITS = MEMBER_BITS + (INTEGER_ELEMENTS ? INTEGER_BITS : 0);
   logic [MEMBER_BITS-1:0] vector_in, vector_members;
   logic [INTEGER_BITS-1:0] integers_in, integer_members;
@@ -417,7 +417,7 @@ module kiln_command_queues #(
     assign vector_members = vector_head;
     assign integer_members = '0;
   end
-  localparam int unsigned VECTOR_SCALES_BITS = 1040;
+  localparam int unsigned VECTOR_SCALES_BITS = 832;
   logic [VECTOR_SCALES_BITS-1:0] vector_scale_members;
   kiln_command_queue #(
       .DEPTH(DEPTH),

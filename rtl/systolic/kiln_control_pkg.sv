@@ -29,7 +29,6 @@ package kiln_control_pkg;
   localparam logic [11:0] ERROR_CODE = 12'h018;
   localparam logic [11:0] ERROR_PLACE = 12'h01c;
   localparam logic [11:0] PROGRAM_ADDRESS = 12'h020;
-  localparam logic [11:0] PROGRAM_ADDRESS_HIGH = 12'h024;
   localparam logic [11:0] WATCHDOG_LIMIT = 12'h028;
   localparam logic [11:0] FINISHED = 12'h02c;
   localparam logic [11:0] CYCLES = 12'h030;

@@ -102,8 +102,7 @@ module kiln_control_registers #(
     write_error = write_strobe != '1;
     case (write_address)
       kiln_control_pkg::CONTROL: if (write_start && (write_stop || !idle)) write_error = 1'b1;
-      kiln_control_pkg::PROGRAM_ADDRESS, kiln_control_pkg::PROGRAM_ADDRESS_HIGH:
-          if (!idle) write_error = 1'b1;
+      kiln_control_pkg::PROGRAM_ADDRESS: if (!idle) write_error = 1'b1;
       kiln_control_pkg::WATCHDOG_LIMIT: if (write_data == '0) write_error = 1'b1;
       kiln_control_pkg::INTERRUPT_ENABLE, kiln_control_pkg::INTERRUPT_STATUS: ;
       default: write_error = 1'b1;
@@ -134,9 +133,7 @@ module kiln_control_registers #(
     end else begin
       if (written) begin
         case (write_address)
-          kiln_control_pkg::PROGRAM_ADDRESS: program_address[31:0] <= write_data;
-          kiln_control_pkg::PROGRAM_ADDRESS_HIGH: program_address[ADDRESS_BITS-1:32] <=
-              write_data[ADDRESS_BITS-33:0];
+          kiln_control_pkg::PROGRAM_ADDRESS: program_address <= write_data;
           kiln_control_pkg::WATCHDOG_LIMIT: watchdog_limit <= write_data;
           kiln_control_pkg::INTERRUPT_ENABLE: interrupt_enable <= write_data[1:0];
           default: ;
@@ -188,8 +185,7 @@ module kiln_control_registers #(
         kiln_control_pkg::INTERRUPT_STATUS: read_data = {30'd0, interrupt_status};
         kiln_control_pkg::ERROR_CODE: read_data = {24'd0, error_code};
         kiln_control_pkg::ERROR_PLACE: read_data = {error_instruction, error_word};
-        kiln_control_pkg::PROGRAM_ADDRESS: read_data = program_address[31:0];
-        kiln_control_pkg::PROGRAM_ADDRESS_HIGH: read_data = 32'(program_address[ADDRESS_BITS-1:32]);
+        kiln_control_pkg::PROGRAM_ADDRESS: read_data = program_address;
         kiln_control_pkg::WATCHDOG_LIMIT: read_data = watchdog_limit;
         kiln_control_pkg::FINISHED: read_data = {16'd0, finished};
         kiln_control_pkg::CYCLES: read_data = cycles[31:0];

@@ -53,7 +53,8 @@ module kiln_input_fetch #(
         (BLOCK_SIZE > 0 ? 4 : 3) + PLACE_BITS + 2 * LANE_BITS + INPUT_BITS,
     localparam int unsigned SCALE_BYTES = SCALE_BITS > 16 ? 4 : SCALE_BITS > 8 ? 2 : 1,
     localparam int unsigned SCALE_BYTES_BITS = $clog2(SCALE_BYTES + 1),
-    localparam int unsigned SCALE_TAG_BITS = 3 + ARRAY_PLACE_BITS
+    localparam int unsigned SCALE_TAG_BITS = 3 + ARRAY_PLACE_BITS,
+    localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS
 ) (
     input  logic                                     clock,
     input  logic                                     reset,
@@ -65,7 +66,7 @@ module kiln_input_fetch #(
     // A kiln_axi_read_port with MAX_BYTES and TAG_BITS; its words are always taken.
     output logic                                     request_valid,
     input  logic                                     request_ready,
-    output logic [                             39:0] request_address,
+    output logic [                 ADDRESS_BITS-1:0] request_address,
     output logic [                   BYTES_BITS-1:0] request_bytes,
     output logic [                     TAG_BITS-1:0] request_tag,
     input  logic                                     word_valid,
@@ -93,7 +94,7 @@ module kiln_input_fetch #(
     input  kiln_systolic_pkg::input_scales_t         command_scales,
     output logic                                     scale_request_valid,
     input  logic                                     scale_request_ready,
-    output logic [                             39:0] scale_request_address,
+    output logic [                 ADDRESS_BITS-1:0] scale_request_address,
     output logic [             SCALE_BYTES_BITS-1:0] scale_request_bytes,
     output logic [               SCALE_TAG_BITS-1:0] scale_request_tag,
     input  logic                                     scale_word_valid,
@@ -117,8 +118,9 @@ module kiln_input_fetch #(
   localparam logic [LANE_BITS-1:0] COLUMN_LANES = LANE_BITS'(ARRAY_COLUMNS);
   // Without block scales the top bit, which is 0, is omitted.
   localparam int unsigned FULL_TAG_BITS = 4 + PLACE_BITS + 2 * LANE_BITS + INPUT_BITS;
-  localparam logic [39:0] GROUP_BYTES = 40'(ARRAY_ROWS * CODE_BYTES);
-  localparam logic [39:0] COLUMN_TILE_BYTES = 40'(ARRAY_COLUMNS * CODE_BYTES);
+  localparam logic [ADDRESS_BITS-1:0] NONE = '0;
+  localparam logic [ADDRESS_BITS-1:0] GROUP_BYTES = ADDRESS_BITS'(ARRAY_ROWS * CODE_BYTES);
+  localparam logic [ADDRESS_BITS-1:0] COLUMN_TILE_BYTES = ADDRESS_BITS'(ARRAY_COLUMNS * CODE_BYTES);
 
   logic depthwise, packed_taps, joined_rows, scaled;
   assign depthwise = command.header.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE;
@@ -219,7 +221,7 @@ module kiln_input_fetch #(
 
   logic [31:0] iy, ix;
   logic [2:0] walk_y, walk_x;
-  logic [39:0] row_offset, column_offset;
+  logic [ADDRESS_BITS-1:0] row_offset, column_offset;
   kiln_region_axis axis_y (
       .clock,
       .reset,
@@ -272,7 +274,7 @@ module kiln_input_fetch #(
 
   logic [LANE_BITS-1:0] run_lane, run_entries;
   logic [31:0] run_row, run_column;
-  logic [39:0] run_row_offset, run_column_offset;
+  logic [ADDRESS_BITS-1:0] run_row_offset, run_column_offset;
   localparam int unsigned RUN_BITS = $clog2(ARRAY_ROWS + 1);
   logic [RUN_BITS-1:0] lane_in_rows, entries_in_rows;
   kiln_packed_runs #(
@@ -303,8 +305,8 @@ module kiln_input_fetch #(
   assign run_entries = LANE_BITS'(entries_in_rows);
 
   // ---- Offsets of channels and batch in memory, and the address in the bank.
-  logic [39:0] channel_offset, fill_bytes;
-  assign fill_bytes = 40'(command.reduction.groups_per_bank) * COLUMN_TILE_BYTES;
+  logic [ADDRESS_BITS-1:0] channel_offset, fill_bytes;
+  assign fill_bytes = ADDRESS_BITS'(command.reduction.groups_per_bank) * COLUMN_TILE_BYTES;
   // The next group; the next block inside the tiles; the next tile, or block outside the tiles; the
   // next batch. The next tile returns the inner ones to the first.
   logic [3:0] walk_channels;
@@ -312,7 +314,7 @@ module kiln_input_fetch #(
       group_end && !last_group};
   kiln_nest_sum #(
       .LEVELS(4),
-      .BITS  (40)
+      .BITS  (ADDRESS_BITS)
   ) channel_offsets (
       .clock,
       .reset,
@@ -321,9 +323,9 @@ module kiln_input_fetch #(
       .advance(walk_channels),
       .steps({
         command.image.batch_stride,
-        depthwise && step[3] ? fill_bytes : 40'd0,
-        depthwise ? fill_bytes : 40'd0,
-        packed_taps ? 40'd0 : GROUP_BYTES
+        depthwise && step[3] ? fill_bytes : NONE,
+        depthwise ? fill_bytes : NONE,
+        packed_taps ? NONE : GROUP_BYTES
       }),
       .sum(channel_offset)
   );
@@ -355,24 +357,25 @@ module kiln_input_fetch #(
   // `place_address` is the address of that byte.
   logic row_inside, column_inside;
   logic [31:0] y, x;
-  logic signed [39:0] begins;
-  logic [39:0] row_bytes, place_address;
+  logic signed [ADDRESS_BITS-1:0] begins;
+  logic [ADDRESS_BITS-1:0] row_bytes, place_address;
   assign y = packed_taps ? iy + run_row : iy;
   assign x = packed_taps ? ix + run_column : ix;
   assign row_inside = y < {8'd0, command.image.height};
   assign column_inside = x < {8'd0, command.image.width};
   assign row_bytes = command.image.row_bytes;
   assign begins = command.image.column_origin + column_offset +
-      (packed_taps ? run_column_offset : depthwise ? 40'(words_before) * COLUMN_TILE_BYTES : 40'd0);
+      (packed_taps ? run_column_offset :
+       depthwise ? ADDRESS_BITS'(words_before) * COLUMN_TILE_BYTES : NONE);
   assign place_address = command.image.base + channel_offset + command.image.row_origin +
-      row_offset + (packed_taps ? run_row_offset : 40'd0);
+      row_offset + (packed_taps ? run_row_offset : NONE);
 
   // The words of a depthwise request: of the column tiles of a position, or of a row of the region.
   // The parts of such a row to the left and to the right of the image have requests of their own.
   // Where a request may have several words, they are found without the sums that packed runs are
   // part of: the walk depends on them, and would be late.
-  logic signed [39:0] words_begin;
-  logic [39:0] words_address;
+  logic signed [ADDRESS_BITS-1:0] words_begin;
+  logic [ADDRESS_BITS-1:0] words_address;
   logic row_of_words_inside, column_of_words_inside;
   if (DEPTHWISE_WORDS_PER_CYCLE == 1) begin : g_one_word
     assign words_begin = begins;
@@ -381,7 +384,7 @@ module kiln_input_fetch #(
     assign column_of_words_inside = column_inside;
   end else begin : g_words
     assign words_begin = command.image.column_origin + column_offset +
-        40'(words_before) * COLUMN_TILE_BYTES;
+        ADDRESS_BITS'(words_before) * COLUMN_TILE_BYTES;
     assign words_address = command.image.base + channel_offset + command.image.row_origin +
         row_offset + words_begin;
     assign row_of_words_inside = iy < {8'd0, command.image.height};
@@ -433,8 +436,8 @@ module kiln_input_fetch #(
       (packed_taps ? !command.image.joined && !column_inside : depthwise ? words_outside :
       !column_inside);
 
-  logic signed [39:0] sums_begins;
-  logic [39:0] sums_place_address;
+  logic signed [ADDRESS_BITS-1:0] sums_begins;
+  logic [ADDRESS_BITS-1:0] sums_place_address;
   logic [LANE_BITS-1:0] sums_codes, sums_lane;
   logic [PLACE_BITS-1:0] sums_bank_place;
   logic sums_outside, sums_last_of_word, sums_last_of_fill, sums_last;
@@ -457,9 +460,9 @@ module kiln_input_fetch #(
   // ---- The part of the request inside the image. A joined run of packed taps may be partly
   // inside: it is cut to the bytes of the row.
   logic cut, cut_empty;
-  logic signed [39:0] ends, cut_begins, cut_ends;
+  logic signed [ADDRESS_BITS-1:0] ends, cut_begins, cut_ends;
   assign cut  = packed_taps && command.image.joined;
-  assign ends = sums_begins + 40'(sums_codes) * 40'(CODE_BYTES);
+  assign ends = sums_begins + ADDRESS_BITS'(sums_codes) * ADDRESS_BITS'(CODE_BYTES);
   always_comb begin
     cut_begins = sums_begins;
     cut_ends   = ends;
@@ -475,7 +478,7 @@ module kiln_input_fetch #(
   assign skipped = BYTES_BITS'(cut_begins - sums_begins);
   assign inside_bytes = BYTES_BITS'(cut_ends - cut_begins);
 
-  logic [39:0] part_address;
+  logic [ADDRESS_BITS-1:0] part_address;
   logic [BYTES_BITS-1:0] part_bytes;
   logic [LANE_BITS-1:0] part_lane;
   logic [PLACE_BITS-1:0] part_bank_place;
@@ -624,10 +627,10 @@ module kiln_input_fetch #(
       else if (group_end) group_in_block <= last_group_of_block ? '0 : group_in_block + ONE;
     end
 
-    logic [39:0] scale_row_offset, scale_column_offset, scale_block_offset;
+    logic [ADDRESS_BITS-1:0] scale_row_offset, scale_column_offset, scale_block_offset;
     kiln_nest_sum #(
         .LEVELS(3),
-        .BITS  (40)
+        .BITS  (ADDRESS_BITS)
     ) row_offsets (
         .clock,
         .reset,
@@ -635,7 +638,7 @@ module kiln_input_fetch #(
         .rewind(1'b0),
         .advance(walk_y),
         .steps({
-          visit_end && step[2] ? command_scales.tile_row_stride : 40'd0,
+          visit_end && step[2] ? command_scales.tile_row_stride : NONE,
           command.region.compact_y ? command_scales.output_row_stride : command_scales.row_stride,
           command_scales.tap_row_stride
         }),
@@ -643,7 +646,7 @@ module kiln_input_fetch #(
     );
     kiln_nest_sum #(
         .LEVELS(3),
-        .BITS  (40)
+        .BITS  (ADDRESS_BITS)
     ) column_offsets (
         .clock,
         .reset,
@@ -651,7 +654,7 @@ module kiln_input_fetch #(
         .rewind(1'b0),
         .advance(walk_x),
         .steps({
-          visit_end && step[1] ? command_scales.tile_column_stride : 40'd0,
+          visit_end && step[1] ? command_scales.tile_column_stride : NONE,
           command.region.compact_x ? command_scales.output_column_stride :
               command_scales.column_stride,
           command_scales.tap_column_stride
@@ -660,19 +663,19 @@ module kiln_input_fetch #(
     );
     kiln_nest_sum #(
         .LEVELS(4),
-        .BITS  (40)
+        .BITS  (ADDRESS_BITS)
     ) block_offsets (
         .clock,
         .reset,
         .restart(visit_end && last_visit),
         .rewind(1'b0),
         .advance(walk_channels),
-        .steps({command_scales.batch_stride, 80'd0, last_group_of_block ? 40'(SCALE_BYTES) :
-            40'd0}),
+        .steps({command_scales.batch_stride, NONE, NONE,
+            last_group_of_block ? ADDRESS_BITS'(SCALE_BYTES) : NONE}),
         .sum(scale_block_offset)
     );
 
-    logic [39:0] sums_scale_address, part_scale_address;
+    logic [ADDRESS_BITS-1:0] sums_scale_address, part_scale_address;
     always_ff @(posedge clock) begin
       if (sums_ready) begin
         sums_scale_address <= command_scales.base + scale_block_offset +

@@ -279,7 +279,7 @@ module kiln_instruction_decoder #(
   endfunction
   // Returns whether an address is outside the memory.
   function automatic logic outside(input logic [ADDRESS_BITS-1:0] address);
-    outside = {24'd0, address} >= MEMORY_BYTES;
+    outside = 64'(address) >= MEMORY_BYTES;
   endfunction
   // Returns whether a stage's argument is undefined, an operand that the program does not have, or
   // (in a scalar stage) an argument that only lanes have.

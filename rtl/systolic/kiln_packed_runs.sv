@@ -9,29 +9,30 @@
 module kiln_packed_runs #(
     parameter int unsigned ARRAY_ROWS = 8,  // R
     parameter int unsigned CODE_BYTES = 1,
-    localparam int unsigned LANE_BITS = $clog2(ARRAY_ROWS + 1)  // derived, do not set
+    localparam int unsigned LANE_BITS = $clog2(ARRAY_ROWS + 1),  // derived, do not set
+    localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS
 ) (
-    input  logic                 clock,
-    input  logic                 reset,
-    input  logic [         31:0] run_entries,
-    input  logic                 joined,
-    input  logic [         23:0] kernel_y,
-    input  logic [         23:0] kernel_x,
-    input  logic [         23:0] dilation_y,
-    input  logic [         23:0] dilation_x,
-    input  logic [         39:0] tap_row_bytes,
-    input  logic [         39:0] tap_column_bytes,
-    input  logic                 last_word,  // last word of the group
-    input  logic                 advance,
-    output logic [LANE_BITS-1:0] lane,  // lane of the word for the run's first entry
-    output logic [LANE_BITS-1:0] entries,
-    output logic                 last,  // last run of the word
+    input  logic                    clock,
+    input  logic                    reset,
+    input  logic [            31:0] run_entries,
+    input  logic                    joined,
+    input  logic [            23:0] kernel_y,
+    input  logic [            23:0] kernel_x,
+    input  logic [            23:0] dilation_y,
+    input  logic [            23:0] dilation_x,
+    input  logic [ADDRESS_BITS-1:0] tap_row_bytes,
+    input  logic [ADDRESS_BITS-1:0] tap_column_bytes,
+    input  logic                    last_word,  // last word of the group
+    input  logic                    advance,
+    output logic [   LANE_BITS-1:0] lane,  // lane of the word for the run's first entry
+    output logic [   LANE_BITS-1:0] entries,
+    output logic                    last,  // last run of the word
     // The distance of the run's first tap from the pixel's first tap, in positions of the image and
     // in bytes; column_offset includes the channels before the run's first entry.
-    output logic [         31:0] row,
-    output logic [         31:0] column,
-    output logic [         39:0] row_offset,
-    output logic [         39:0] column_offset
+    output logic [            31:0] row,
+    output logic [            31:0] column,
+    output logic [ADDRESS_BITS-1:0] row_offset,
+    output logic [ADDRESS_BITS-1:0] column_offset
 );
   localparam logic [31:0] ROWS = 32'(ARRAY_ROWS);
   localparam logic [LANE_BITS-1:0] ROW_LANES = LANE_BITS'(ARRAY_ROWS);
@@ -44,7 +45,7 @@ module kiln_packed_runs #(
   logic [31:0] remaining, remaining_before;
   logic [23:0] tap_y, tap_y_before, tap_x, tap_x_before;
   logic [31:0] row_before, column_before;
-  logic [39:0] row_offset_before, tap_column_offset, tap_column_offset_before;
+  logic [ADDRESS_BITS-1:0] row_offset_before, tap_column_offset, tap_column_offset_before;
 
   // The length of this run: up to the end of the list's run, or of the word.
   logic [31:0] rest;  // remaining entries of the list's run
@@ -57,12 +58,12 @@ module kiln_packed_runs #(
   assign ends_row = ends_run && (joined || tap_x == kernel_x - 24'd1);
   assign ends_list = ends_row && tap_y == kernel_y - 24'd1;
   assign last = entries == room || ends_list;
-  assign column_offset = tap_column_offset + 40'(done) * 40'(CODE_BYTES);
+  assign column_offset = tap_column_offset + ADDRESS_BITS'(done) * ADDRESS_BITS'(CODE_BYTES);
 
   // The position after this run; the beginning follows the end of the list.
   logic [31:0] next_done, next_remaining, next_row, next_column;
   logic [23:0] next_tap_y, next_tap_x;
-  logic [39:0] next_row_offset, next_tap_column_offset;
+  logic [ADDRESS_BITS-1:0] next_row_offset, next_tap_column_offset;
   always_comb begin
     next_done = ends_run ? '0 : done + 32'(entries);
     next_remaining = rest - 32'(entries);  // unused after the run's end

@@ -31,7 +31,7 @@ module kiln_parameter_fetch #(
     // taken.
     output logic                                        request_valid,
     input  logic                                        request_ready,
-    output logic [                                39:0] request_address,
+    output logic [kiln_systolic_pkg::ADDRESS_BITS-1:0] request_address,
     output logic [                      BYTES_BITS-1:0] request_bytes,
     output logic [                        TAG_BITS-1:0] request_tag,
     input  logic                                        word_valid,
@@ -40,7 +40,7 @@ module kiln_parameter_fetch #(
     // The parameter buffer.
     output logic                                        write_enable,
     output logic [                                 1:0] write_array,
-    output logic [                    ADDRESS_BITS-1:0] write_address,
+    output logic [        ADDRESS_BITS-1:0] write_address,
     output logic [                     MAX_BYTES*8-1:0] write_data,
     output logic                                        filled,
     input  logic                                        released,
@@ -51,6 +51,7 @@ module kiln_parameter_fetch #(
     output logic                                        stalled_buffer  // parameter buffer full
 );
   localparam int COUNT_BITS = kiln_systolic_pkg::COUNT_BITS;
+  localparam int MEMORY_BITS = kiln_systolic_pkg::ADDRESS_BITS;  // of an address in memory
   localparam logic [COUNT_BITS-1:0] ONE = COUNT_BITS'(1);
   localparam logic [LANE_BITS-1:0] COLUMN_LANES = LANE_BITS'(ARRAY_COLUMNS);
 
@@ -120,7 +121,7 @@ module kiln_parameter_fetch #(
 
   // ---- Addresses. Column tiles are consecutive from block to block; the walk returns to the first
   // block with the next tile or batch.
-  logic [39:0] array_offset, tile_offset, batch_offset;
+  logic [MEMORY_BITS-1:0] array_offset, tile_offset, batch_offset;
   logic next_block;
   assign next_block = step[0] || step[3];
   wire unused_step = &{1'b0, step[2:1]};
@@ -131,8 +132,10 @@ module kiln_parameter_fetch #(
       batch_offset <= '0;
     end else if (fire) begin
       array_offset <=
-          last_array ? '0 : array_offset + {14'd0, command.parameters.out_channels, 2'd0};
-      if (tile_end) tile_offset <= last_column && !next_block ? '0 : tile_offset + 40'(MAX_BYTES);
+          last_array ? '0 : array_offset + {6'd0, command.parameters.out_channels, 2'd0};
+      if (tile_end) begin
+        tile_offset <= last_column && !next_block ? '0 : tile_offset + MEMORY_BITS'(MAX_BYTES);
+      end
       if (visit_end && last_visit) batch_offset <= '0;
       else if (visit_end && step[4]) batch_offset <= batch_offset + command.parameters.batch_stride;
     end

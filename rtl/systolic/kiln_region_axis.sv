@@ -9,34 +9,36 @@
 //   rewind     the tile's first position
 //   next_tile  the first position of the next tile
 //   restart    the first position of the first tile
-module kiln_region_axis (
-    input  logic        clock,
-    input  logic        reset,
-    input  logic [23:0] places,  // positions of this tile
+module kiln_region_axis #(
+    localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS
+) (
+    input  logic                    clock,
+    input  logic                    reset,
+    input  logic [            23:0] places,  // positions of this tile
     // A position is a tap of a pixel: `kernel` taps, then the next pixel.
-    input  logic        compact,
+    input  logic                    compact,
     // not compact: a position is a pixel (otherwise an input row or column)
-    input  logic        pixels,
-    input  logic [23:0] kernel,
+    input  logic                    pixels,
+    input  logic [            23:0] kernel,
     // Steps in positions of the image, and in bytes.
-    input  logic [23:0] pad,
-    input  logic [23:0] stride,
-    input  logic [23:0] dilation,
-    input  logic [31:0] tile_step,
-    input  logic [39:0] place_bytes,
-    input  logic [39:0] stride_bytes,
-    input  logic [39:0] dilation_bytes,
-    input  logic [39:0] tile_bytes,
-    input  logic        advance,
-    input  logic        rewind,
-    input  logic        next_tile,
-    input  logic        restart,
-    output logic [31:0] coordinate,  // two's complement
-    output logic [39:0] offset,
-    output logic        last,  // last position of the tile
+    input  logic [            23:0] pad,
+    input  logic [            23:0] stride,
+    input  logic [            23:0] dilation,
+    input  logic [            31:0] tile_step,
+    input  logic [ADDRESS_BITS-1:0] place_bytes,
+    input  logic [ADDRESS_BITS-1:0] stride_bytes,
+    input  logic [ADDRESS_BITS-1:0] dilation_bytes,
+    input  logic [ADDRESS_BITS-1:0] tile_bytes,
+    input  logic                    advance,
+    input  logic                    rewind,
+    input  logic                    next_tile,
+    input  logic                    restart,
+    output logic [            31:0] coordinate,  // two's complement
+    output logic [ADDRESS_BITS-1:0] offset,
+    output logic                    last,  // last position of the tile
     // The `advance` of kiln_nest_sum, for sums of other steps along this axis: tap, position, tile
     // or rewind.
-    output logic [ 2:0] walk
+    output logic [             2:0] walk
 );
   logic last_tap, by_tap, by_place, by_pixel, begins;
   assign by_tap = advance && compact && !last_tap;
@@ -85,7 +87,7 @@ module kiln_region_axis (
 
   kiln_nest_sum #(
       .LEVELS(3),
-      .BITS  (40)
+      .BITS  (ADDRESS_BITS)
   ) offsets (
       .clock,
       .reset,

@@ -40,8 +40,8 @@
 // *derived*: computed by the compiler from the fields, so that no unit divides or multiplies. The
 // C++ decoder refuses an instruction with wrong derived members; the hardware trusts them.
 //
-// Widths. Addresses and strides in bytes have 40 bits and are computed modulo 2^40. Strides are
-// signed; derived members may wrap, because they are correct modulo 2^40 and memory is not larger.
+// Widths. Addresses and strides in bytes have 32 bits and are computed modulo 2^32. Strides are
+// signed; derived members may wrap, because they are correct modulo 2^32 and memory is not larger.
 // Counts have 24 bits, because no loop, image axis, kernel, stride or padding may reach 2^24.
 // Products of two counts that a unit needs have 32 bits and are checked to fit. Addresses in a
 // buffer bank and the steps between them have 24 bits, modulo 2^24.
@@ -61,7 +61,7 @@ package kiln_systolic_pkg;
 
   localparam int WORD_BITS = 128;
   localparam int PAYLOAD_BITS = 112;
-  localparam int ADDRESS_BITS = 40;
+  localparam int ADDRESS_BITS = 32;
   localparam int COUNT_BITS = 24;
   localparam int INDEX_BITS = 16;  // bits of an instruction's number in the program, modulo 2^16
 
@@ -327,37 +327,42 @@ package kiln_systolic_pkg;
   localparam int INPUT_WORDS = 8;
   typedef struct packed {
     // word 0
-    logic [39:0] base;
-    logic signed [39:0] batch_stride;
+    logic [ADDRESS_BITS-1:0] base;
+    logic signed [ADDRESS_BITS-1:0] batch_stride;
     logic [31:0] pad_code;
+    logic [15:0] reserved0;
     // word 1
-    logic signed [39:0] row_stride;
-    logic signed [39:0] column_stride;
+    logic signed [ADDRESS_BITS-1:0] row_stride;
+    logic signed [ADDRESS_BITS-1:0] column_stride;
     // derived: entries (ky, kx, c) of one run: (joined ? kernel_x : 1) * channels
     logic [31:0] run_entries;
+    logic [15:0] reserved1;
     // word 2: derived
-    logic signed [39:0] row_origin;     // -pad_top * row_stride
-    logic signed [39:0] column_origin;  // -pad_left * column_stride
+    logic signed [ADDRESS_BITS-1:0] row_origin;     // -pad_top * row_stride
+    logic signed [ADDRESS_BITS-1:0] column_origin;  // -pad_left * column_stride
     logic [31:0] tile_rows;             // tile_height * stride_y
+    logic [15:0] reserved2;
     // word 3: derived
-    logic signed [39:0] tile_row_stride;     // tile_rows * row_stride
-    logic signed [39:0] tile_column_stride;  // tile_columns * column_stride
+    logic signed [ADDRESS_BITS-1:0] tile_row_stride;     // tile_rows * row_stride
+    logic signed [ADDRESS_BITS-1:0] tile_column_stride;  // tile_columns * column_stride
     logic [31:0] tile_columns;               // tile_width * stride_x
+    logic [15:0] reserved3;
     // word 4
-    logic signed [39:0] output_row_stride;     // derived: stride_y * row_stride
-    logic signed [39:0] output_column_stride;  // derived: stride_x * column_stride
+    logic signed [ADDRESS_BITS-1:0] output_row_stride;     // derived: stride_y * row_stride
+    logic signed [ADDRESS_BITS-1:0] output_column_stride;  // derived: stride_x * column_stride
     logic [23:0] height;
-    logic [7:0] reserved4;
+    logic [23:0] reserved4;
     // word 5
-    logic signed [39:0] tap_row_stride;     // derived: dilation_y * row_stride
-    logic signed [39:0] tap_column_stride;  // derived: dilation_x * column_stride
+    logic signed [ADDRESS_BITS-1:0] tap_row_stride;     // derived: dilation_y * row_stride
+    logic signed [ADDRESS_BITS-1:0] tap_column_stride;  // derived: dilation_x * column_stride
     logic [23:0] width;
-    logic [7:0] reserved5;
+    logic [23:0] reserved5;
     // word 6
-    logic [39:0] row_bytes;  // derived: width * column_stride
+    logic [ADDRESS_BITS-1:0] row_bytes;  // derived: width * column_stride
     logic [23:0] channels;
     logic [23:0] pad_top;
     logic [23:0] pad_left;
+    logic [7:0] reserved6;
     // word 7
     logic [23:0] stride_y;
     logic [23:0] stride_x;
@@ -375,26 +380,26 @@ package kiln_systolic_pkg;
   localparam int INPUT_SCALES_WORDS = 6;
   typedef struct packed {
     // word 0
-    logic [39:0] base;
-    logic signed [39:0] batch_stride;
-    logic [31:0] reserved0;
+    logic [ADDRESS_BITS-1:0] base;
+    logic signed [ADDRESS_BITS-1:0] batch_stride;
+    logic [47:0] reserved0;
     // word 1
-    logic signed [39:0] row_stride;
-    logic signed [39:0] column_stride;
-    logic [31:0] reserved1;
+    logic signed [ADDRESS_BITS-1:0] row_stride;
+    logic signed [ADDRESS_BITS-1:0] column_stride;
+    logic [47:0] reserved1;
     // words 2 to 5: derived, as in input_t
-    logic signed [39:0] row_origin;
-    logic signed [39:0] column_origin;
-    logic [31:0] reserved2;
-    logic signed [39:0] tile_row_stride;
-    logic signed [39:0] tile_column_stride;
-    logic [31:0] reserved3;
-    logic signed [39:0] output_row_stride;
-    logic signed [39:0] output_column_stride;
-    logic [31:0] reserved4;
-    logic signed [39:0] tap_row_stride;
-    logic signed [39:0] tap_column_stride;
-    logic [31:0] reserved5;
+    logic signed [ADDRESS_BITS-1:0] row_origin;
+    logic signed [ADDRESS_BITS-1:0] column_origin;
+    logic [47:0] reserved2;
+    logic signed [ADDRESS_BITS-1:0] tile_row_stride;
+    logic signed [ADDRESS_BITS-1:0] tile_column_stride;
+    logic [47:0] reserved3;
+    logic signed [ADDRESS_BITS-1:0] output_row_stride;
+    logic signed [ADDRESS_BITS-1:0] output_column_stride;
+    logic [47:0] reserved4;
+    logic signed [ADDRESS_BITS-1:0] tap_row_stride;
+    logic signed [ADDRESS_BITS-1:0] tap_column_stride;
+    logic [47:0] reserved5;
   } input_scales_t;
 
   // The weights in memory. Used by weight fetch. Row tile `tap` of group g for column tile c (of
@@ -408,21 +413,21 @@ package kiln_systolic_pkg;
   localparam int WEIGHTS_WORDS = 3;
   typedef struct packed {
     // word 0
-    logic [39:0] base;
-    logic signed [39:0] batch_stride;
+    logic [ADDRESS_BITS-1:0] base;
+    logic signed [ADDRESS_BITS-1:0] batch_stride;
     weight_layout_t layout;
     // Derived; strided: one request per column (its rows are dense), otherwise one per row.
     logic by_columns;
     logic [2:0] code_bits;  // tiled only; 0: whole bytes
-    logic [26:0] reserved0;
+    logic [42:0] reserved0;
     // word 1: strided only
-    logic signed [39:0] row_stride;
-    logic signed [39:0] column_stride;
-    logic [31:0] reserved1;
+    logic signed [ADDRESS_BITS-1:0] row_stride;
+    logic signed [ADDRESS_BITS-1:0] column_stride;
+    logic [47:0] reserved1;
     // word 2: derived
-    logic signed [39:0] group_stride;
-    logic signed [39:0] column_tile_stride;
-    logic [31:0] reserved2;
+    logic signed [ADDRESS_BITS-1:0] group_stride;
+    logic signed [ADDRESS_BITS-1:0] column_tile_stride;
+    logic [47:0] reserved2;
   } weights_t;
 
   // The scales of the weights. Tiled: C scales for each row tile and column tile, walked like the
@@ -431,27 +436,27 @@ package kiln_systolic_pkg;
   localparam int WEIGHT_SCALES_WORDS = 3;
   typedef struct packed {
     // word 0
-    logic [39:0] base;
-    logic signed [39:0] batch_stride;
-    logic [31:0] reserved0;
+    logic [ADDRESS_BITS-1:0] base;
+    logic signed [ADDRESS_BITS-1:0] batch_stride;
+    logic [47:0] reserved0;
     // word 1
-    logic signed [39:0] row_stride;
-    logic signed [39:0] column_stride;
-    logic [31:0] reserved1;
+    logic signed [ADDRESS_BITS-1:0] row_stride;
+    logic signed [ADDRESS_BITS-1:0] column_stride;
+    logic [47:0] reserved1;
     // word 2: derived
-    logic signed [39:0] group_stride;  // 0 if strided
-    logic signed [39:0] column_tile_stride;
-    logic [31:0] reserved2;
+    logic signed [ADDRESS_BITS-1:0] group_stride;  // 0 if strided
+    logic signed [ADDRESS_BITS-1:0] column_tile_stride;
+    logic [47:0] reserved2;
   } weight_scales_t;
 
   // Channel parameters: three arrays of out_channels entries of 4 bytes, one after the other. Used
   // by parameter fetch.
   localparam int PARAMETERS_WORDS = 1;
   typedef struct packed {
-    logic [39:0] base;
-    logic signed [39:0] batch_stride;
+    logic [ADDRESS_BITS-1:0] base;
+    logic signed [ADDRESS_BITS-1:0] batch_stride;
     logic [23:0] out_channels;
-    logic [7:0] reserved0;
+    logic [23:0] reserved0;
   } parameters_t;
 
   // A vector program. In matrix and depthwise instructions, the outer loops are (batch, out_height,
@@ -481,24 +486,26 @@ package kiln_systolic_pkg;
   localparam int STREAM_WORDS = 4;
   typedef struct packed {
     // word 0
-    logic [39:0] base;
-    logic signed [39:0] element_stride;
+    logic [ADDRESS_BITS-1:0] base;
+    logic signed [ADDRESS_BITS-1:0] element_stride;
     element_t element;
     access_t access;  // derived
-    logic [25:0] reserved0;
+    logic [41:0] reserved0;
     // word 1
-    logic signed [39:0] outer_stride0;
-    logic signed [39:0] outer_stride1;
+    logic signed [ADDRESS_BITS-1:0] outer_stride0;
+    logic signed [ADDRESS_BITS-1:0] outer_stride1;
     logic [31:0] scale;  // fp32; output: the inverse scale
+    logic [15:0] reserved1;
     // word 2
-    logic signed [39:0] outer_stride2;
-    logic signed [39:0] outer_stride3;
+    logic signed [ADDRESS_BITS-1:0] outer_stride2;
+    logic signed [ADDRESS_BITS-1:0] outer_stride3;
     logic signed [31:0] zero_point;
+    logic [15:0] reserved2;
     // word 3
-    logic signed [39:0] word_stride;  // derived: lanes * element_stride
+    logic signed [ADDRESS_BITS-1:0] word_stride;  // derived: lanes * element_stride
     logic signed [31:0] low;          // output of integers: the saturation bounds; operands: 0
     logic signed [31:0] high;
-    logic [7:0] reserved3;
+    logic [15:0] reserved3;
   } stream_t;
 
   // The scales of a stream's blocks. With a window (operand 0), words 3 to 6 replace outer_stride1
@@ -506,30 +513,30 @@ package kiln_systolic_pkg;
   localparam int STREAM_SCALES_WORDS = 7;
   typedef struct packed {
     // word 0
-    logic [39:0] base;
-    logic signed [39:0] outer_stride0;
-    logic [31:0] reserved0;
+    logic [ADDRESS_BITS-1:0] base;
+    logic signed [ADDRESS_BITS-1:0] outer_stride0;
+    logic [47:0] reserved0;
     // word 1
-    logic signed [39:0] outer_stride1;
-    logic signed [39:0] outer_stride2;
-    logic [31:0] reserved1;
+    logic signed [ADDRESS_BITS-1:0] outer_stride1;
+    logic signed [ADDRESS_BITS-1:0] outer_stride2;
+    logic [47:0] reserved1;
     // word 2
-    logic signed [39:0] outer_stride3;
-    logic [71:0] reserved2;
+    logic signed [ADDRESS_BITS-1:0] outer_stride3;
+    logic [79:0] reserved2;
     // word 3
-    logic signed [39:0] row_stride;
-    logic signed [39:0] column_stride;
-    logic [31:0] reserved3;
+    logic signed [ADDRESS_BITS-1:0] row_stride;
+    logic signed [ADDRESS_BITS-1:0] column_stride;
+    logic [47:0] reserved3;
     // words 4 to 6: derived, as in window_t
-    logic signed [39:0] row_origin;
-    logic signed [39:0] column_origin;
-    logic [31:0] reserved4;
-    logic signed [39:0] output_row_stride;
-    logic signed [39:0] output_column_stride;
-    logic [31:0] reserved5;
-    logic signed [39:0] tap_row_stride;
-    logic signed [39:0] tap_column_stride;
-    logic [31:0] reserved6;
+    logic signed [ADDRESS_BITS-1:0] row_origin;
+    logic signed [ADDRESS_BITS-1:0] column_origin;
+    logic [47:0] reserved4;
+    logic signed [ADDRESS_BITS-1:0] output_row_stride;
+    logic signed [ADDRESS_BITS-1:0] output_column_stride;
+    logic [47:0] reserved5;
+    logic signed [ADDRESS_BITS-1:0] tap_row_stride;
+    logic signed [ADDRESS_BITS-1:0] tap_column_stride;
+    logic [47:0] reserved6;
   } stream_scales_t;
 
   // The pooling window of operand 0. It is walked like the input of a convolution: coordinates
@@ -558,21 +565,21 @@ package kiln_systolic_pkg;
     logic [31:0] factor;  // derived: fp32(1) / fp32(window_y * window_x)
     logic [31:0] reserved2;
     // word 3
-    logic signed [39:0] row_stride;
-    logic signed [39:0] column_stride;
-    logic [31:0] reserved3;
+    logic signed [ADDRESS_BITS-1:0] row_stride;
+    logic signed [ADDRESS_BITS-1:0] column_stride;
+    logic [47:0] reserved3;
     // word 4: derived
-    logic signed [39:0] row_origin;     // -pad_top * row_stride
-    logic signed [39:0] column_origin;  // -pad_left * column_stride
-    logic [31:0] reserved4;
+    logic signed [ADDRESS_BITS-1:0] row_origin;     // -pad_top * row_stride
+    logic signed [ADDRESS_BITS-1:0] column_origin;  // -pad_left * column_stride
+    logic [47:0] reserved4;
     // word 5: derived
-    logic signed [39:0] output_row_stride;     // stride_y * row_stride
-    logic signed [39:0] output_column_stride;  // stride_x * column_stride
-    logic [31:0] reserved5;
+    logic signed [ADDRESS_BITS-1:0] output_row_stride;     // stride_y * row_stride
+    logic signed [ADDRESS_BITS-1:0] output_column_stride;  // stride_x * column_stride
+    logic [47:0] reserved5;
     // word 6: derived
-    logic signed [39:0] tap_row_stride;     // dilation_y * row_stride
-    logic signed [39:0] tap_column_stride;  // dilation_x * column_stride
-    logic [31:0] reserved6;
+    logic signed [ADDRESS_BITS-1:0] tap_row_stride;     // dilation_y * row_stride
+    logic signed [ADDRESS_BITS-1:0] tap_column_stride;  // dilation_x * column_stride
+    logic [47:0] reserved6;
   } window_t;
 
   localparam int PASS_WORDS = 1;
@@ -610,32 +617,32 @@ package kiln_systolic_pkg;
   localparam logic [REDUCTION_WORDS*USED_BITS-1:0] REDUCTION_USED = {7'd112, 7'd96};
   localparam logic [REGION_WORDS*USED_BITS-1:0] REGION_USED = {7'd98, 7'd96, 7'd72};
   localparam logic [INPUT_WORDS*USED_BITS-1:0] INPUT_USED = {
-    {4{7'd112}}, 7'd104, 7'd104, 7'd112, 7'd97
+    {4{7'd96}}, 7'd88, 7'd88, 7'd104, 7'd97
   };
-  localparam logic [INPUT_SCALES_WORDS*USED_BITS-1:0] INPUT_SCALES_USED = {6{7'd80}};
-  localparam logic [WEIGHTS_WORDS*USED_BITS-1:0] WEIGHTS_USED = {7'd85, 7'd80, 7'd80};
-  localparam logic [WEIGHT_SCALES_WORDS*USED_BITS-1:0] WEIGHT_SCALES_USED = {3{7'd80}};
+  localparam logic [INPUT_SCALES_WORDS*USED_BITS-1:0] INPUT_SCALES_USED = {6{7'd64}};
+  localparam logic [WEIGHTS_WORDS*USED_BITS-1:0] WEIGHTS_USED = {7'd69, 7'd64, 7'd64};
+  localparam logic [WEIGHT_SCALES_WORDS*USED_BITS-1:0] WEIGHT_SCALES_USED = {3{7'd64}};
   localparam logic [VECTOR_WORDS*USED_BITS-1:0] VECTOR_USED = {7'd96, 7'd97};
   localparam logic [WINDOW_WORDS*USED_BITS-1:0] WINDOW_USED = {
-    7'd100, 7'd96, 7'd80, 7'd0, {3{7'd80}}
+    7'd100, 7'd96, 7'd80, 7'd0, {3{7'd64}}
   };
   localparam logic [MAX_PASSES*USED_BITS-1:0] PASSES_USED = {MAX_PASSES{7'd67}};
   // Only operand 0 can have a window.
   localparam logic [STREAM_SCALES_WORDS*USED_BITS-1:0] OPERAND0_SCALES_USED = {
-    7'd80, 7'd80, 7'd40, 7'd0, {3{7'd80}}
+    7'd64, 7'd64, 7'd32, 7'd0, {3{7'd64}}
   };
   localparam logic [STREAM_SCALES_WORDS*USED_BITS-1:0] STREAM_SCALES_USED = {
-    7'd80, 7'd80, 7'd40, {4{7'd0}}
+    7'd64, 7'd64, 7'd32, {4{7'd0}}
   };
   // A stream, whose scale has `scale` bits; without integer elements it has no zero point, and no
   // stream but the output of integers has bounds.
   function automatic logic [STREAM_WORDS*USED_BITS-1:0] stream_used(input logic [5:0] scale,
       input bit integers, input bit output_stream);
     stream_used = {
-      7'd86,
-      7'd80 + 7'(scale),
-      integers ? 7'd112 : 7'd80,
-      integers && output_stream ? 7'd104 : 7'd40
+      7'd70,
+      7'd64 + 7'(scale),
+      integers ? 7'd96 : 7'd64,
+      integers && output_stream ? 7'd96 : 7'd32
     };
   endfunction
 

@@ -45,7 +45,8 @@ module kiln_weight_fetch #(
         TILE_BITS + INDEX_BITS + LANE_BITS,
     localparam int unsigned COLUMN_BITS = ARRAY_COLUMNS > 1 ? $clog2(ARRAY_COLUMNS) : 1,
     localparam int unsigned SCALE_BYTES = SCALE_BITS > 16 ? 4 : SCALE_BITS > 8 ? 2 : 1,
-    localparam int unsigned SCALE_TAG_BITS = 2 + TILE_BITS + COLUMN_BITS
+    localparam int unsigned SCALE_TAG_BITS = 2 + TILE_BITS + COLUMN_BITS,
+    localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS
 ) (
     input  logic                                     clock,
     input  logic                                     reset,
@@ -57,7 +58,7 @@ module kiln_weight_fetch #(
     // A kiln_axi_read_port with MAX_BYTES and TAG_BITS; its words are always taken.
     output logic                                     request_valid,
     input  logic                                     request_ready,
-    output logic [                             39:0] request_address,
+    output logic [                 ADDRESS_BITS-1:0] request_address,
     output logic [                   BYTES_BITS-1:0] request_bytes,
     output logic [                     TAG_BITS-1:0] request_tag,
     input  logic                                     word_valid,
@@ -85,7 +86,7 @@ module kiln_weight_fetch #(
     input  kiln_systolic_pkg::weight_scales_t        command_scales,
     output logic                                     scale_request_valid,
     input  logic                                     scale_request_ready,
-    output logic [                             39:0] scale_request_address,
+    output logic [                 ADDRESS_BITS-1:0] scale_request_address,
     output logic [               SCALE_TAG_BITS-1:0] scale_request_tag,
     input  logic                                     scale_word_valid,
     input  logic [                SCALE_BYTES*8-1:0] scale_word_data,
@@ -103,6 +104,7 @@ module kiln_weight_fetch #(
     output logic                                     stalled_bank  // weight bank is full
 );
   localparam int COUNT_BITS = kiln_systolic_pkg::COUNT_BITS;
+  localparam logic [ADDRESS_BITS-1:0] NONE = '0;
   localparam logic [COUNT_BITS-1:0] ONE = COUNT_BITS'(1);
   // A tag is `code_bits` (if weights can be packed) above the rest, whose top bit, which is 0
   // without block scales, is then omitted.
@@ -196,23 +198,23 @@ module kiln_weight_fetch #(
   end
 
   // ---- The bytes of a row of a tile, or of a tap, and of a tile.
-  logic [39:0] row_bytes, tile_bytes;
+  logic [ADDRESS_BITS-1:0] row_bytes, tile_bytes;
   always_comb begin
-    row_bytes  = 40'(ARRAY_COLUMNS * CODE_BYTES);
-    tile_bytes = 40'(ARRAY_ROWS * ARRAY_COLUMNS * CODE_BYTES);
+    row_bytes  = ADDRESS_BITS'(ARRAY_COLUMNS * CODE_BYTES);
+    tile_bytes = ADDRESS_BITS'(ARRAY_ROWS * ARRAY_COLUMNS * CODE_BYTES);
     for (int unsigned b = 1; b <= MOST_PACKED; b++) begin
       if (PACKED_WEIGHTS && command.weights.code_bits == 3'(b)) begin
-        row_bytes  = 40'((ARRAY_COLUMNS * b + 7) / 8);
-        tile_bytes = 40'(ARRAY_ROWS * ((ARRAY_COLUMNS * b + 7) / 8));
+        row_bytes  = ADDRESS_BITS'((ARRAY_COLUMNS * b + 7) / 8);
+        tile_bytes = ADDRESS_BITS'(ARRAY_ROWS * ((ARRAY_COLUMNS * b + 7) / 8));
       end
     end
   end
 
   // ---- Addresses.
-  logic [39:0] line_offset, group_offset;
+  logic [ADDRESS_BITS-1:0] line_offset, group_offset;
   kiln_nest_sum #(
       .LEVELS(2),
-      .BITS  (40)
+      .BITS  (ADDRESS_BITS)
   ) line_offsets (
       .clock,
       .reset,
@@ -228,7 +230,7 @@ module kiln_weight_fetch #(
   );
   kiln_nest_sum #(
       .LEVELS(3),
-      .BITS  (40)
+      .BITS  (ADDRESS_BITS)
   ) group_offsets (
       .clock,
       .reset,
@@ -236,11 +238,11 @@ module kiln_weight_fetch #(
       .rewind(1'b0),
       // The next group; the next visit's first group; the next batch.
       .advance({visit_end && step[4], visit_end && (|step[3:0]), group_end && !last_group}),
-      .steps({command.weights.batch_stride, 40'd0, command.weights.group_stride}),
+      .steps({command.weights.batch_stride, NONE, command.weights.group_stride}),
       .sum(group_offset)
   );
   // A block's first column tile follows the last one of the previous block.
-  logic [39:0] column_offset, block_offset, next_column_offset;
+  logic [ADDRESS_BITS-1:0] column_offset, block_offset, next_column_offset;
   logic next_block, same_block;
   assign next_column_offset = column_offset + command.weights.column_tile_stride;
   assign next_block = step[0] || step[3];
@@ -380,8 +382,8 @@ module kiln_weight_fetch #(
         scale_word_data, scale_word_tag, word_scaled};
   end else begin : g_scales
     localparam int unsigned GROUPS = BLOCK_SIZE / ARRAY_ROWS;  // groups that share a scale
-    localparam logic [39:0] ONE_SCALE = 40'(SCALE_BYTES);
-    localparam logic [39:0] TILE_SCALES = 40'(ARRAY_COLUMNS * SCALE_BYTES);
+    localparam logic [ADDRESS_BITS-1:0] ONE_SCALE = ADDRESS_BITS'(SCALE_BYTES);
+    localparam logic [ADDRESS_BITS-1:0] TILE_SCALES = ADDRESS_BITS'(ARRAY_COLUMNS * SCALE_BYTES);
 
     // The address of the tile's first scale. It is walked like the tiles, except that strided
     // scales stay the same for the groups of a scale block.
@@ -392,25 +394,25 @@ module kiln_weight_fetch #(
       if (reset || visit_end) group_in_block <= '0;
       else if (group_end) group_in_block <= last_group_of_block ? '0 : group_in_block + ONE;
     end
-    logic [39:0] scale_group_step, scale_group_offset, scale_tap_offset, scale_column_offset,
-        scale_block_offset;
+    logic [ADDRESS_BITS-1:0] scale_group_step, scale_group_offset, scale_tap_offset,
+        scale_column_offset, scale_block_offset;
     assign scale_group_step =
-        strided ? (last_group_of_block ? ONE_SCALE : 40'd0) : command_scales.group_stride;
+        strided ? (last_group_of_block ? ONE_SCALE : NONE) : command_scales.group_stride;
     kiln_nest_sum #(
         .LEVELS(3),
-        .BITS  (40)
+        .BITS  (ADDRESS_BITS)
     ) scale_group_offsets (
         .clock,
         .reset,
         .restart(visit_end && last_visit),
         .rewind(1'b0),
         .advance({visit_end && step[4], visit_end && (|step[3:0]), group_end && !last_group}),
-        .steps({command_scales.batch_stride, 40'd0, scale_group_step}),
+        .steps({command_scales.batch_stride, NONE, scale_group_step}),
         .sum(scale_group_offset)
     );
     kiln_nest_sum #(
         .LEVELS(1),
-        .BITS  (40)
+        .BITS  (ADDRESS_BITS)
     ) scale_tap_offsets (
         .clock,
         .reset,
@@ -420,7 +422,7 @@ module kiln_weight_fetch #(
         .steps(TILE_SCALES),
         .sum(scale_tap_offset)
     );
-    logic [39:0] next_scale_column_offset;
+    logic [ADDRESS_BITS-1:0] next_scale_column_offset;
     assign next_scale_column_offset = scale_column_offset + command_scales.column_tile_stride;
     always_ff @(posedge clock) begin
       if (reset) begin
@@ -438,7 +440,7 @@ module kiln_weight_fetch #(
 
     // The scales of a tile's other columns. They may still be requested when the command is already
     // that of the next instruction.
-    logic [39:0] first_address, next_address, column_step, next_step;
+    logic [ADDRESS_BITS-1:0] first_address, next_address, column_step, next_step;
     logic [COLUMN_BITS-1:0] scale_column, last_scale_column, next_last_column;
     logic [TILE_BITS-1:0] scale_tile;
     logic scale_bank, scale_ends, request_bank, first_fire, scale_fire;

@@ -11,20 +11,21 @@
 module kiln_word_run #(
     parameter int unsigned WORDS_PER_CYCLE = 4,  // a power of two
     parameter int unsigned WORD_BYTES = 8,  // also a power of two, if WORDS_PER_CYCLE is above 1
-    localparam int unsigned WORDS_BITS = $clog2(WORDS_PER_CYCLE + 1)  // derived, do not set
+    localparam int unsigned WORDS_BITS = $clog2(WORDS_PER_CYCLE + 1),  // derived, do not set
+    localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS
 ) (
-    input  logic                  clock,
-    input  logic                  reset,
-    input  logic [          23:0] length,  // words of the run
-    input  logic [          39:0] address,  // of the request
-    input  logic                  padding,  // the request has no address
+    input  logic                    clock,
+    input  logic                    reset,
+    input  logic [            23:0] length,  // words of the run
+    input  logic [ADDRESS_BITS-1:0] address,  // of the request
+    input  logic                    padding,  // the request has no address
     // The request ends at most `limit` bytes after its address; `limit` is at least one word.
-    input  logic                  limited,
-    input  logic [          39:0] limit,
-    input  logic                  advance,
-    output logic [          23:0] place,
-    output logic [WORDS_BITS-1:0] words,
-    output logic                  last
+    input  logic                    limited,
+    input  logic [ADDRESS_BITS-1:0] limit,
+    input  logic                    advance,
+    output logic [            23:0] place,
+    output logic [  WORDS_BITS-1:0] words,
+    output logic                    last
 );
   logic [23:0] rest;
   assign rest = length - place;
@@ -39,12 +40,12 @@ module kiln_word_run #(
       $error("kiln_word_run: sizes must be powers of two");
     end
     logic [WORDS_BITS-1:0] aligned;  // words up to the end of the aligned group
-    logic [39:0] limit_words;
+    logic [ADDRESS_BITS-1:0] limit_words;
     assign aligned = padding ? MOST : MOST - WORDS_BITS'(address[SHIFT+:WORDS_BITS-1]);
     assign limit_words = limit >> SHIFT;
     always_comb begin
       words = aligned;
-      if (limited && limit_words < 40'(words)) words = limit_words[WORDS_BITS-1:0];
+      if (limited && limit_words < ADDRESS_BITS'(words)) words = limit_words[WORDS_BITS-1:0];
       if (rest < 24'(words)) words = rest[WORDS_BITS-1:0];
     end
     wire unused_address = &{1'b0, address};

@@ -93,7 +93,6 @@ class SystolicBench {
   // false if the program did not end.
   bool Run(uint64_t address, uint64_t limit) {
     WriteRegister(systolic::kProgramAddress, static_cast<uint32_t>(address));
-    WriteRegister(systolic::kProgramAddressHigh, static_cast<uint32_t>(address >> 32));
     WriteRegister(systolic::kControl, systolic::kControlStart);
     for (uint64_t waited = 0; !ended_ && waited < limit; ++waited) Cycle();
     return ended_;

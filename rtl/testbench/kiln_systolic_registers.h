@@ -9,7 +9,7 @@ namespace kiln::testbench::systolic {
 
 constexpr uint32_t kControl = 0x008, kStatus = 0x00c, kErrorCode = 0x018, kErrorPlace = 0x01c;
 constexpr uint32_t kInterruptEnable = 0x010, kInterruptStatus = 0x014;
-constexpr uint32_t kProgramAddress = 0x020, kProgramAddressHigh = 0x024, kWatchdogLimit = 0x028;
+constexpr uint32_t kProgramAddress = 0x020, kWatchdogLimit = 0x028;
 constexpr uint32_t kCycles = 0x030, kCyclesHigh = 0x034, kCounters = 0x100;
 
 constexpr uint32_t kControlStart = 1, kControlStop = 2;

@@ -28,7 +28,7 @@ module kiln_scale_address #(
     stream.outer_stride1 = command_scales.outer_stride1;
     stream.outer_stride2 = command_scales.outer_stride2;
     stream.outer_stride3 = command_scales.outer_stride3;
-    stream.word_stride   = 40'(WORD_BYTES);
+    stream.word_stride   = kiln_systolic_pkg::ADDRESS_BITS'(WORD_BYTES);
   end
   wire unused_scales = &{1'b0, command_scales};  // the members of windows
 

@@ -5,7 +5,7 @@ package kiln_vector_pkg;
   // These values equal those of kiln_systolic_pkg, because not every tool lets a package refer to
   // another one. kiln_vector_unit compares SLOT_BITS and ADDRESS_BITS.
   localparam int SLOT_BITS = 6;
-  localparam int ADDRESS_BITS = 40;
+  localparam int ADDRESS_BITS = 32;
   localparam logic [3:0] ELEMENT_INT8 = 4'd0;
   localparam logic [3:0] ELEMENT_UINT8 = 4'd1;
   localparam logic [3:0] ELEMENT_INT16 = 4'd2;

@@ -1330,7 +1330,7 @@ module kiln_vector_unit #(
     has_ended <= instruction_end && !reset;
     ended     <= COMPLETION'({scales_issued_now, now + command.loops.depth, words_issued_now});
   end
-  kiln_fifo #(
+  kiln_deep_fifo #(
       .WIDTH(COMPLETION),
       .DEPTH(SLOTS)
   ) completions (

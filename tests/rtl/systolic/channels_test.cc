@@ -68,7 +68,7 @@ Request RandomRequest(const Asks& asks, Random& random) {
     Request request;
     request.bytes = static_cast<uint64_t>(
         random.Between(static_cast<int64_t>(asks.least), static_cast<int64_t>(asks.most)));
-    request.address = random.Below(32) == 0 ? (uint64_t{1} << 40) - 1 - random.Below(20)
+    request.address = random.Below(32) == 0 ? (uint64_t{1} << 32) - 1 - random.Below(20)
                                             : random.Below(kMemoryBytes - 20);
     if (random.Below(16) == 0) request.address = kMemoryBytes - request.bytes + random.Below(3);
     request.tag = static_cast<uint32_t>(random.Below(asks.tags));

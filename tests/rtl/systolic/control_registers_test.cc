@@ -23,7 +23,6 @@ enum Register : uint32_t {
   kErrorCode = 0x018,
   kErrorPlace = 0x01c,
   kProgramAddress = 0x020,
-  kProgramAddressHigh = 0x024,
   kWatchdogLimit = 0x028,
   kFinished = 0x02c,
   kCycles = 0x030,
@@ -82,7 +81,7 @@ bool IsCounter(uint32_t address) {
 
 // The registers' contents, and what a write or a read of them does.
 struct Registers {
-  uint64_t program_address = 0;
+  uint32_t program_address = 0;
   uint32_t watchdog_limit = 1 << 28, interrupt_enable = 0, interrupt_status = 0;
   bool done = false, error = false;
   uint32_t error_code = 0, error_instruction = 0, error_word = 0;
@@ -95,7 +94,6 @@ struct Registers {
       case kControl:
         return (write.data & 1) == 0 || ((write.data & 2) == 0 && machine.idle);
       case kProgramAddress:
-      case kProgramAddressHigh:
         return machine.idle;
       case kWatchdogLimit:
         return write.data != 0;
@@ -113,10 +111,7 @@ struct Registers {
     if (write != nullptr) {
       switch (write->address & ~3u) {
         case kProgramAddress:
-          program_address = (program_address >> 32 << 32) | write->data;
-          break;
-        case kProgramAddressHigh:
-          program_address = (program_address & 0xffffffff) | uint64_t{write->data & 0xff} << 32;
+          program_address = write->data;
           break;
         case kWatchdogLimit:
           watchdog_limit = write->data;
@@ -172,9 +167,7 @@ struct Registers {
       case kErrorPlace:
         return {error_instruction << 16 | error_word, kOkay};
       case kProgramAddress:
-        return {static_cast<uint32_t>(program_address), kOkay};
-      case kProgramAddressHigh:
-        return {static_cast<uint32_t>(program_address >> 32), kOkay};
+        return {program_address, kOkay};
       case kWatchdogLimit:
         return {watchdog_limit, kOkay};
       case kFinished:

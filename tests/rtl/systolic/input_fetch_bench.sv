@@ -64,7 +64,7 @@ module input_fetch_bench #(
     // AXI4 master, read channels
     output logic                                     axi_arvalid,
     input  logic                                     axi_arready,
-    output logic [                             39:0] axi_araddr,
+    output logic [                             31:0] axi_araddr,
     output logic [                              7:0] axi_arlen,
     output logic [                              2:0] axi_arsize,
     output logic [                              1:0] axi_arburst,
@@ -76,7 +76,7 @@ module input_fetch_bench #(
     // AXI4 master of the block scales, read channels
     output logic                                     scale_axi_arvalid,
     input  logic                                     scale_axi_arready,
-    output logic [                             39:0] scale_axi_araddr,
+    output logic [                             31:0] scale_axi_araddr,
     output logic [                              7:0] scale_axi_arlen,
     output logic [                              2:0] scale_axi_arsize,
     output logic [                              1:0] scale_axi_arburst,
@@ -95,13 +95,13 @@ module input_fetch_bench #(
   localparam int unsigned SCALE_TAG_BITS = 3 + ARRAY_PLACE_BITS;
 
   logic request_valid, request_ready, word_valid;
-  logic [39:0] request_address;
+  logic [31:0] request_address;
   logic [BYTES_BITS-1:0] request_bytes;
   logic [TAG_BITS-1:0] request_tag, word_tag;
   logic [MAX_BYTES*8-1:0] word_data;
 
   logic scale_request_valid, scale_request_ready, scale_word_valid;
-  logic [39:0] scale_request_address;
+  logic [31:0] scale_request_address;
   logic [SCALE_BYTES_BITS-1:0] scale_request_bytes;
   logic [SCALE_TAG_BITS-1:0] scale_request_tag, scale_word_tag;
   logic [SCALE_BYTES*8-1:0] scale_word_data;
@@ -182,6 +182,7 @@ module input_fetch_bench #(
   );
 
   kiln_axi_read_port #(
+      .ADDRESS_BITS(kiln_systolic_pkg::ADDRESS_BITS),
       .DATA_BYTES(INPUT_PORT_BYTES),
       .MAX_BYTES(MAX_BYTES),
       .TAG_BITS(TAG_BITS),
@@ -228,6 +229,7 @@ module input_fetch_bench #(
         .fault(scale_range_fault)
     );
     kiln_axi_read_port #(
+        .ADDRESS_BITS(kiln_systolic_pkg::ADDRESS_BITS),
         .DATA_BYTES(SCALE_PORT_BYTES),
         .MAX_BYTES(SCALE_BYTES),
         .TAG_BITS(SCALE_TAG_BITS),

@@ -38,7 +38,6 @@ enum Register : uint16_t {
   kErrorCode = 0x018,
   kErrorPlace = 0x01c,
   kProgramAddress = 0x020,
-  kProgramAddressHigh = 0x024,
   kWatchdogLimit = 0x028,
   kFinished = 0x02c,
   kCycles = 0x030,
@@ -240,7 +239,6 @@ class Machine {
     stages_.clear();
     activity_ = {};
     Write(kProgramAddress, static_cast<uint32_t>(address));
-    Write(kProgramAddressHigh, static_cast<uint32_t>(address >> 32));
     Write(kControl, kStart);
   }
   // Runs to the end; returns the status. The run must end within `limit` cycles.
@@ -670,7 +668,7 @@ TEST(CommandProcessor, SaysWhyItStopped) {
   fails(address + 8, kAddress);
   runs();
   fails(kMemoryBytes, kAddress);
-  fails(uint64_t{1} << 39, kAddress);
+  fails(uint64_t{1} << 31, kAddress);
   runs();
 
   // Words that the decoder refuses: word 1 of instruction 1.

@@ -595,16 +595,16 @@ TEST(InstructionDecoder, RefusesWhatUnitsWouldStumbleOver) {
   EXPECT_EQ(refused(4, 15, 0, 0), kCount);               // last_group_rows
   EXPECT_EQ(refused(5, 111, 88, 25), kCount);            // weight_tiles_per_bank > 192 / 8
   EXPECT_EQ(refused(7, 87, 64, 257), kCount);            // group_pitch > 256
-  EXPECT_EQ(refused(9, 111, 72, 1 << 30), kAddress);     // input base
-  EXPECT_EQ(refused(9, 111, 72, (1 << 30) - 1), kNone);  // units' requests are checked besides
-  EXPECT_EQ(refused(17, 111, 72, ~uint64_t{0}), kAddress);
-  EXPECT_EQ(refused(20, 111, 72, 1 << 30), kAddress);
+  EXPECT_EQ(refused(9, 111, 80, 1 << 30), kAddress);     // input base
+  EXPECT_EQ(refused(9, 111, 80, (1 << 30) - 1), kNone);  // units' requests are checked besides
+  EXPECT_EQ(refused(17, 111, 80, ~uint64_t{0}), kAddress);
+  EXPECT_EQ(refused(20, 111, 80, 1 << 30), kAddress);
   EXPECT_EQ(refused(21, 87, 64, 0), kCount);           // outer1
   EXPECT_EQ(refused(22, 47, 32, 9), kCount);           // rows_in_flight
-  EXPECT_EQ(refused(23, 111, 72, 1 << 30), kAddress);  // operand
-  EXPECT_EQ(refused(23, 27, 26, 3), kEnumerator);      // access
-  EXPECT_EQ(refused(23, 31, 28, 11), kNone);           // codes of precision 2's weights
-  EXPECT_EQ(refused(23, 31, 28, 12), kEnumerator);     // of precision 3's inputs
+  EXPECT_EQ(refused(23, 111, 80, 1 << 30), kAddress);  // operand
+  EXPECT_EQ(refused(23, 43, 42, 3), kEnumerator);      // access
+  EXPECT_EQ(refused(23, 47, 44, 11), kNone);           // codes of precision 2's weights
+  EXPECT_EQ(refused(23, 47, 44, 12), kEnumerator);     // of precision 3's inputs
   EXPECT_EQ(refused(0, 34, 33, 2), kNone);             // precision
   EXPECT_EQ(refused(0, 34, 33, 3), kEnumerator);
   EXPECT_EQ(refused(27, 111, 110, 1), kEnumerator);    // a matrix instruction that reads operand 0
@@ -618,7 +618,7 @@ TEST(InstructionDecoder, RefusesWhatUnitsWouldStumbleOver) {
   EXPECT_EQ(refused(27, 109, 108, 1), kEnumerator);    // reduces accumulators
   EXPECT_EQ(refused(27, 105, 105, 1), kEnumerator);    // keeps them
   EXPECT_EQ(refused(0, 95, 95, 1), kEnumerator);       // a window on them
-  EXPECT_EQ(refused(29, 111, 72, 1 << 30), kAddress);  // output
+  EXPECT_EQ(refused(29, 111, 80, 1 << 30), kAddress);  // output
   // A length that is too large is known at the last word, one that is too small at its own.
   EXPECT_EQ(refused(0, 83, 68, 33), kNone);
   decoder.Clear();

@@ -263,7 +263,7 @@ TEST(SystolicFuzz, IllegalOpcode) {
 }
 
 TEST(SystolicFuzz, BaseAddressBeyondMemory) {
-  for (const uint64_t base : {static_cast<uint64_t>(kMemoryBytes), uint64_t{1} << 39}) {
+  for (const uint64_t base : {static_cast<uint64_t>(kMemoryBytes), uint64_t{1} << 31}) {
     Instruction reads = Copy(5, 512), writes = Copy(5, base);
     reads.vector.operands[0].base = base;
     ExpectErrorOnBoth({reads}, [](std::vector<uint8_t>&) {}, kAddress);
@@ -317,7 +317,7 @@ TEST(SystolicFuzz, ProgramWithoutAnEnd) {
 TEST(SystolicFuzz, StartOutsideTheMemory) {
   RandomProgramCase program = ProgramOf({}, 1024);
   for (const uint64_t address :
-       {static_cast<uint64_t>(kMemoryBytes), uint64_t{8}, uint64_t{1} << 39}) {
+       {static_cast<uint64_t>(kMemoryBytes), uint64_t{8}, uint64_t{1} << 31}) {
     Machine<Vsystolic_4x4> machine(Square(), Ideal(Square()), 1);
     Outcome outcome;
     ASSERT_NO_FATAL_FAILURE(RunToTheEnd(machine, address, 2000, &outcome));

@@ -451,7 +451,7 @@ TEST(SystolicUnits, GuardKeepsRequestsInsideTheMemory) {
   Random random(10);
   for (int i = 0; i < 50'000; ++i) {
     const uint64_t address = random.Below(4) == 0
-                                 ? (uint64_t{1} << 40) - 1 - random.Below(20)
+                                 ? (uint64_t{1} << 32) - 1 - random.Below(20)
                                  : static_cast<uint64_t>(random.Between(960, 1'010));
     const uint64_t bytes = random.Below(32);
     guard.unit_valid = static_cast<uint8_t>(random.Below(2));
@@ -478,7 +478,7 @@ TEST(SystolicUnits, RegionAxisWalksTilesPlacesAndTaps) {
     const uint32_t kernel = 1 + field(4), places = 1 + field(12), pad = field(4),
                    stride = 1 + field(4), dilation = 1 + field(3), tile_step = field(50);
     const uint64_t place_bytes = random.Below(1'000), stride_bytes = random.Below(1'000),
-                   dilation_bytes = random.Below(uint64_t{1} << 40),
+                   dilation_bytes = random.Below(uint64_t{1} << 32),
                    tile_bytes = random.Below(10'000);
     axis->compact = compact;
     axis->pixels = pixels;
@@ -495,7 +495,7 @@ TEST(SystolicUnits, RegionAxisWalksTilesPlacesAndTaps) {
     axis->advance = axis->rewind = axis->next_tile = axis->restart = 0;
     axis.Reset();
     uint32_t tile = 0, place = 0;
-    const auto modulo = [](uint64_t bytes) { return bytes & ((uint64_t{1} << 40) - 1); };
+    const auto modulo = [](uint64_t bytes) { return bytes & ((uint64_t{1} << 32) - 1); };
     for (int i = 0; i < 200; ++i) {
       axis->advance = axis->rewind = axis->next_tile = axis->restart = 0;
       const bool last = place + 1 == places;
@@ -527,7 +527,7 @@ TEST(SystolicUnits, RegionAxisWalksTilesPlacesAndTaps) {
 
 TEST(SystolicUnits, OutputWriterMakesRequestsOfWords) {
   constexpr size_t kLanes = 4;
-  constexpr uint64_t kAddresses = uint64_t{1} << 40;
+  constexpr uint64_t kAddresses = uint64_t{1} << 32;
   enum Access : uint8_t { kDense, kBroadcast, kStrided };
   struct Request {
     uint64_t address, bytes;

@@ -103,16 +103,16 @@ class IssueBench {
     issue_->slot_cycles = static_cast<uint32_t>(word.length);
     issue_->slot_beats = static_cast<uint16_t>(word.beats);
   }
-  // kiln_vector_pkg::word_t: last_of_block is bit 112; its lowest bits say which word it is.
+  // kiln_vector_pkg::word_t: last_of_block is bit 104; its lowest bits say which word it is.
   static std::vector<uint8_t> WordBytes(bool last_of_block, uint64_t number) {
-    std::vector<uint8_t> bytes(17);
+    std::vector<uint8_t> bytes(16);
     for (size_t i = 0; i < 4; ++i) bytes[i] = static_cast<uint8_t>(number >> (8 * i));
-    bytes[14] = last_of_block ? 1 : 0;
+    bytes[13] = last_of_block ? 1 : 0;
     return bytes;
   }
   // kiln_vector_pkg::mark_t: the address of the scale is the word's number.
   static uint64_t MarkOf(const Word& word, uint64_t number) {
-    return uint64_t{word.gathered} << 41 | uint64_t{word.last_gathered} << 40 | number;
+    return uint64_t{word.gathered} << 33 | uint64_t{word.last_gathered} << 32 | number;
   }
   // Operands of the oldest word in the queue that still waits for its own, or what it reads turns
   // out to be nothing.
@@ -135,7 +135,7 @@ class IssueBench {
     ASSERT_EQ(issue_->issue, enters) << "word " << issued_ << ", cycle " << cycle();
     if (enters) {
       ASSERT_EQ(issue_->issue_place, issued_ % kQueueWords);
-      ASSERT_EQ(GetBytes(issue_->issue_word, 17), WordBytes(queue_.front().last_of_block, issued_));
+      ASSERT_EQ(GetBytes(issue_->issue_word, 16), WordBytes(queue_.front().last_of_block, issued_));
       ASSERT_EQ(issue_->issue_mark, blocks_ ? MarkOf(queue_.front(), issued_) : 0);
       turn_ = queue_.front();
       queue_.pop_front();

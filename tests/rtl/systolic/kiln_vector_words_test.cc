@@ -401,7 +401,7 @@ class BlocksBench {
       if (random_.Below(60) == 0) value = std::bit_cast<float>(0x7fc00000u);
       word.values.push_back(std::bit_cast<uint32_t>(value) >> (32 - Design::kNumber));
     }
-    const auto address = [&] { return random_.Below(uint64_t{1} << 40); };
+    const auto address = [&] { return random_.Below(uint64_t{1} << 32); };
     word.target = address() & ~uint64_t{Design::kElementBytes - 1};
     word.scale_target = address();
     word.slot = random_.Below(8);

@@ -10,7 +10,7 @@
 namespace kiln::rtl {
 namespace {
 
-constexpr uint64_t kAddresses = uint64_t{1} << 40;
+constexpr uint64_t kAddresses = uint64_t{1} << 32;
 
 // A packed convolution.
 struct Kernel {

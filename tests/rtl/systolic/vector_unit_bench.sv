@@ -246,6 +246,7 @@ module vector_unit_bench #(
   );
 
   kiln_axi_read_port #(
+      .ADDRESS_BITS(kiln_systolic_pkg::ADDRESS_BITS),
       .DATA_BYTES(OPERAND_PORT_BYTES),
       .MAX_BYTES(ARRAY_COLUMNS * 4),
       .TAG_BITS(kiln_vector_pkg::OPERAND_TAG_BITS),
@@ -277,6 +278,7 @@ module vector_unit_bench #(
       .axi_rlast(operand_rlast)
   );
   kiln_axi_write_port #(
+      .ADDRESS_BITS(kiln_systolic_pkg::ADDRESS_BITS),
       .DATA_BYTES(OUTPUT_PORT_BYTES),
       .MAX_BYTES(ARRAY_COLUMNS * 4),
       .TAG_BITS(1),
@@ -313,6 +315,7 @@ module vector_unit_bench #(
 
   if (BLOCK_SIZE > 0) begin : g_scales
     kiln_axi_read_port #(
+        .ADDRESS_BITS(kiln_systolic_pkg::ADDRESS_BITS),
         .DATA_BYTES(SCALE_PORT_BYTES),
         .MAX_BYTES(SCALE_BYTES),
         .TAG_BITS(kiln_vector_pkg::SCALE_TAG_BITS),
@@ -344,6 +347,7 @@ module vector_unit_bench #(
         .axi_rlast(operand_scale_rlast)
     );
     kiln_axi_write_port #(
+        .ADDRESS_BITS(kiln_systolic_pkg::ADDRESS_BITS),
         .DATA_BYTES(SCALE_PORT_BYTES),
         .MAX_BYTES(SCALE_BYTES),
         .TAG_BITS(1),

@@ -16,7 +16,7 @@
 
 namespace kiln::rtl {
 
-constexpr uint64_t kAddressMask = (uint64_t{1} << 40) - 1;
+constexpr uint64_t kAddressMask = (uint64_t{1} << 32) - 1;
 
 // STEP_* and LEVEL_* of kiln_vector_pkg.
 enum class StepKind { kWord, kRow, kGroup, kPass, kPixel, kPixelRow, kColumn, kBlock };

@@ -36,7 +36,7 @@ TEST(SystolicConfigLimits, KeysHoldTheirEnds) {
         Row{"vector_rows_in_flight", 1, 1024},
         Row{"operand_buffer_words", 4, 250},  // and 6 cycles of conversion and stage
         Row{"depthwise_multipliers", 0, 256}, Row{"depthwise_buffer_words", 1, kWords},
-        Row{"memory_latency", 4, 4096}, Row{"memory_bytes", 4096, int64_t{1} << 40},
+        Row{"memory_latency", 4, 4096}, Row{"memory_bytes", 4096, int64_t{1} << 32},
         Row{"command_queue_depth", 1, 32}}) {
     for (const auto& [value, fits] : {std::pair(row.low - 1, false),
                                       {row.low, true},

@@ -199,9 +199,8 @@ TEST(SystolicIsa, CheckAcceptsAndRefuses) {
   EXPECT_THAT(fault([](I& i) { i.vector.passes[0].stages[0].a = Argument::kOperand1; }),
               HasSubstr("names operand 1 of 0"));
   EXPECT_THAT(fault([](I& i) { i.vector.quantise.high = 200; }), HasSubstr("outside its element"));
-  EXPECT_THAT(
-      fault([](I& i) { i.vector.output.outer_stride[3] = int64_t{1} << 39; }),
-      HasSubstr("a stride of the output is 549755813888, not in [-549755813888, 549755813887]"));
+  EXPECT_THAT(fault([](I& i) { i.vector.output.outer_stride[3] = int64_t{1} << 31; }),
+              HasSubstr("a stride of the output is 2147483648, not in [-2147483648, 2147483647]"));
   EXPECT_THAT(fault([](I& i) { i.convolution.channels = 1 << 24; }),
               HasSubstr("16777216, not in [1, 16777215]"));
   EXPECT_THAT(fault([](I& i) { i.opcode = Opcode::kDepthwise; }),

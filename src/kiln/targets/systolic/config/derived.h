@@ -14,16 +14,16 @@
 namespace kiln::systolic {
 
 // Constants of kiln_systolic_pkg.
-inline constexpr int kAddressBits = 40;    // ADDRESS_BITS
+inline constexpr int kAddressBits = 32;    // ADDRESS_BITS
 inline constexpr int kScalePortBytes = 8;  // SCALE_PORT_BYTES: width of the ports for block scales
 // Constants of kiln_control_pkg: the memory of the performance counters.
 inline constexpr int kCounterWords = 64;  // 1 << TURN_BITS
 inline constexpr int kCounterBits = 48;   // COUNTER_BITS
 // Constants of kiln_vector_pkg: the descriptions of a word before and in the lanes, and the tags of
 // the vector unit's requests.
-inline constexpr int kWordBits = 133;           // WORD_T_BITS
-inline constexpr int kDepartureBits = 88;       // DEPARTURE_BITS
-inline constexpr int kMarkBits = 42;            // MARK_BITS
+inline constexpr int kWordBits = 125;           // WORD_T_BITS
+inline constexpr int kDepartureBits = 80;       // DEPARTURE_BITS
+inline constexpr int kMarkBits = 34;            // MARK_BITS
 inline constexpr int kOperandTagBits = 23;      // OPERAND_TAG_BITS
 inline constexpr int kOperandScaleTagBits = 9;  // SCALE_TAG_BITS
 

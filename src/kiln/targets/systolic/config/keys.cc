@@ -27,7 +27,7 @@ using hardware::Real;
 using hardware::Text;
 
 constexpr int64_t kMaxWords = 1 << 20;
-constexpr int64_t kMaxMemory = int64_t{1} << 40;
+constexpr int64_t kMaxMemory = int64_t{1} << 32;  // what instructions can address
 constexpr int64_t kMaxBlock = 4096;
 
 KeyType<Config> PowerUpTo(int Config::* member, int64_t low, int64_t high) {

@@ -91,6 +91,7 @@ Memories StageMemories(const Config& c) {
 std::vector<Memories> WordMemories(const Config& c) {
   const int64_t waiting = c.operand_buffer_words, in_lanes = WordsInLanes(c);
   constexpr int64_t kLengthBits = 32, kBeatBits = 16;
+  constexpr int64_t kCompletionBits = 32, kScaleCountBits = 16;
   const bool blocks = c.block_size > 0;
   const int64_t copies = CeilDivide(c.lanes(), LanesOfCopy(c));
   const int64_t inverse = InverseBits(c, static_cast<int64_t>(NumberBits(c.vector_format)));
@@ -98,6 +99,7 @@ std::vector<Memories> WordMemories(const Config& c) {
       {1, OperandEntries(c) * (kWordBits + (blocks ? kMarkBits : 0))},
       {1, (waiting + 2) * kLengthBits},
       {1, in_lanes * kDepartureBits},
+      {1, ProgramSlots(c) * (kCompletionBits + (blocks ? kScaleCountBits : 0))},
       {1, ProgramSlots(c) * (TargetBits(c) + (copies == 1 ? inverse : 0))}};
   if (copies > 1) memories.push_back({copies, ProgramSlots(c) * inverse});
   if (blocks) {

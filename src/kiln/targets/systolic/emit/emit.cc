@@ -247,15 +247,11 @@ std::string StartOf(const SystolicProgram& program, const ProgramImage& image) {
     }
     const uint64_t address = image.addresses[next++];
     text += fmt::format(
-        "{}. Over `control`, write 0x{:x} to PROGRAM_ADDRESS (0x{:03x}) and 0x{:x} to its high "
-        "half "
-        "(0x{:03x}),\n   then 1 to CONTROL (0x{:03x}). Wait until bit 0 (busy) of STATUS "
-        "(0x{:03x}) "
-        "is 0, or for `irq` (see below).\n   Bit 1 says that the run is done; after bit 2 (error), "
-        "read "
-        "ERROR_CODE (0x{:03x}).\n",
-        number++, address & 0xffffffff, at("PROGRAM_ADDRESS"), address >> 32,
-        at("PROGRAM_ADDRESS") + 4, at("CONTROL"), at("STATUS"), at("ERROR_CODE"));
+        "{}. Over `control`, write 0x{:x} to PROGRAM_ADDRESS (0x{:03x}),\n   then 1 to CONTROL "
+        "(0x{:03x}). Wait until bit 0 (busy) of STATUS (0x{:03x}) is 0, or for `irq` (see "
+        "below).\n   Bit 1 says that the run is done; after bit 2 (error), read ERROR_CODE "
+        "(0x{:03x}).\n",
+        number++, address, at("PROGRAM_ADDRESS"), at("CONTROL"), at("STATUS"), at("ERROR_CODE"));
   }
   std::vector<std::string> errors;
   for (const hardware::RegisterValue& error : hardware::FindRegister(map, "ERROR_CODE").values)

@@ -12,8 +12,8 @@ namespace kiln::systolic {
 namespace {
 
 constexpr int32_t kMaxExtent = (1 << 24) - 1;     // of a loop or an image axis; counts have 24 bits
-constexpr int64_t kMaxStride = int64_t{1} << 39;  // bytes; strides have 40 bits, signed
-constexpr int64_t kMaxAddress = int64_t{1} << 40;
+constexpr int64_t kMaxStride = int64_t{1} << 31;  // bytes; strides have 32 bits, signed
+constexpr int64_t kMaxAddress = int64_t{1} << 32;
 constexpr int64_t kMaxIterations = int64_t{1} << 44;  // of a loop nest
 
 using Wide = __int128;
@@ -72,7 +72,7 @@ class Checker {
     high += bytes;
     Require(base <= (uint64_t{1} << 62) && low >= 0 && high <= config_.memory_bytes,
             "{} reaches outside the memory of {} bytes", what, config_.memory_bytes);
-    Require(high <= kMaxAddress, "{} reaches beyond the addresses of 40 bits", what);
+    Require(high <= kMaxAddress, "{} reaches beyond the addresses of 32 bits", what);
   }
 
   const Config& config() const { return config_; }

@@ -16,7 +16,7 @@
 namespace kiln::systolic {
 
 // Distances in bytes within an image whose rows and columns of positions are row_stride and
-// column_stride apart. Modulo 2^64; instructions keep the lowest 40 bits in two's complement.
+// column_stride apart. Modulo 2^64; instructions keep the lowest 32 bits in two's complement.
 struct ImageSteps {
   int64_t row_origin = 0, column_origin = 0;
   int64_t tile_row_stride = 0, tile_column_stride = 0;

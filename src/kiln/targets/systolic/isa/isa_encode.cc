@@ -36,7 +36,7 @@ enum class Tag : uint8_t {
 };
 
 // Widths in bits.
-constexpr int kFlag = 1, kPackedBits = 3, kRow = 16, kCount = 24, kWide = 32, kAddress = 40;
+constexpr int kFlag = 1, kPackedBits = 3, kRow = 16, kCount = 24, kWide = 32, kAddress = 32;
 
 // Bits of BlockMask.
 constexpr int kInputBlocks = 1, kWeightBlocks = 2, kOperandBlocks = 4, kOutputBlocks = 32;
