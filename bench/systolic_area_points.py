@@ -152,10 +152,11 @@ def depthwise():
         yield ("kiln_depthwise_cluster", "",
                {"ARRAY_COLUMNS": columns, "DEPTHWISE_MULTIPLIERS": multipliers,
                 "DEPTHWISE_BUFFER_WORDS": words} | formats(*text.split()), check)
-    # Of whole machines: eight lanes, and additions of floats in two cycles.
+    # Of whole machines: eight lanes and more, and additions of floats in two cycles.
     for columns, multipliers, text, check in [
-            (8, 9, "int8 int8 int32", False), (4, 9, "e4m3 e4m3 bf16", False),
-            (2, 3, "e4m3 e4m3 bf16", False), (2, 9, "posit8_1 posit8_1 bf16", False),
+            (16, 9, "int8 int8 int32", False), (8, 9, "int8 int8 int32", False),
+            (4, 9, "e4m3 e4m3 bf16", False), (2, 3, "e4m3 e4m3 bf16", False),
+            (2, 9, "posit8_1 posit8_1 bf16", False),
             (2, 9, "bf16 bf16 fp32", False), (8, 9, "e4m3 e4m3 bf16", True),
             (4, 9, "posit8_1 posit8_1 bf16", True), (4, 5, "int8 int8 int32", True)]:
         parameters = formats(*text.split())
@@ -306,6 +307,11 @@ def short_lanes():
                rows, check)
 
 
+def without_integers(marks):
+    """Returns the parameter of a point marked "no": its vector unit has no integer elements."""
+    return {"INTEGER_ELEMENTS": 0} if marks else {}
+
+
 def short_conversions():
     """Yields what converts elements and accumulators to short floats and back, and reductions."""
     for lanes, words, text, convert, block, check in [
@@ -316,23 +322,41 @@ def short_conversions():
             (2, 4, "int8 int8 bf16.flush", 3, 8, False),
             (4, 8, "int8 int8 bf16.flush", 3, 0, False),
             (4, 4, "e4m3 e4m3 bf16.flush", 3, 0, True),
-            (2, 4, "e4m3 posit8_1 e6m9", 2, 0, True)]:
-        inputs, weights, vector = text.split()
+            (2, 4, "e4m3 posit8_1 e6m9", 2, 0, True),
+            (2, 4, "e4m3 e4m3 bf16.flush no", 3, 0, False),
+            (2, 4, "posit8_1 posit8_1 bf16.flush no", 3, 0, False),
+            (4, 4, "bf16 bf16 bf16.flush no", 3, 0, False),
+            (8, 24, "e4m3 e4m3 bf16.flush no", 3, 0, False),
+            (16, 24, "e4m3 e4m3 bf16.flush no", 3, 0, False),
+            (32, 24, "int8 int8 bf16.flush", 3, 0, False),
+            (2, 4, "e5m2 e5m2 bf16.flush no", 3, 0, True)]:
+        inputs, weights, vector, *integers = text.split()
         sizes = {"LANES": lanes, "WORDS": words, "CONVERT": convert,
                  "VECTOR_FORMAT": vector} | ({"BLOCK_SIZE": block} if block else {})
+        sizes |= without_integers(integers)
         codes = {"INPUT_FORMAT": inputs, "WEIGHT_FORMAT": weights}
+        decoder = codes | without_integers(integers) | {"CONVERT": convert, "VECTOR_FORMAT": vector}
         rows = [("kiln_operand_buffer", "kiln_operand_decoder", sizes),
-                ("kiln_operand_decoder", "", codes | {"CONVERT": convert, "VECTOR_FORMAT": vector})]
+                ("kiln_operand_decoder", "", decoder)]
         yield "kiln_operand_buffer", sizes | codes, rows, check
     for text, registers, more, check in [
             ("int8 int8 bf16.flush", 5, {}, False), ("e4m3 e4m3 bf16.flush", 5, {}, False),
             ("posit8_1 posit8_1 bf16.flush", 5, {}, False), ("int8 int8 fp16", 5, {}, False),
             ("int8 int8 bf16.flush", 0, {}, False), ("bf16 nf4 bf16.flush", 5, {}, False),
             ("e4m3 e4m3 bf16.flush", 5, {"BLOCKS": 1}, False), ("int8 int8 e5m5", 4, {}, True),
-            ("e4m3 posit8_1 e6m9", 5, {}, True)]:
-        inputs, weights, vector = text.split()
+            ("e4m3 posit8_1 e6m9", 5, {}, True),
+            # Of whole machines: an inverse scale of as many bits as the numbers.
+            ("int8 int8 bf16.flush", 5, {"SCALE": 16}, False),
+            ("e4m3 e4m3 bf16.flush", 5, {"SCALE": 16}, True),
+            ("int8 int8 bf16.flush", 5, {"SCALE": 16, "BLOCKS": 1}, False),
+            ("e4m3 e4m3 bf16.flush no", 5, {"SCALE": 16, "ELEMENT": 16}, False),
+            ("posit8_1 posit8_1 bf16.flush no", 5, {"SCALE": 16, "ELEMENT": 16}, False),
+            ("bf16 nf4 bf16.flush no", 5, {"SCALE": 16, "ELEMENT": 16}, False),
+            ("bf16 bf16 bf16.flush no", 5, {"SCALE": 16, "ELEMENT": 16}, True),
+            ("e4m3 e4m3 bf16.flush no", 5, {"SCALE": 16, "ELEMENT": 16, "BLOCKS": 1}, True)]:
+        inputs, weights, vector, *integers = text.split()
         parameters = {"INPUT_FORMAT": inputs, "WEIGHT_FORMAT": weights, "REGISTERS": registers,
-                      "VECTOR_FORMAT": vector} | more
+                      "VECTOR_FORMAT": vector} | more | without_integers(integers)
         yield "kiln_short_quantiser", parameters, [("kiln_short_quantiser", "", parameters)], check
     for lanes, accumulation, vector, convert, latency, check in [
             (2, "int32", "bf16.flush", 3, 3, False), (2, "fp32", "bf16.flush", 3, 3, False),
@@ -354,9 +378,9 @@ def vector_units():
     """Yields small vector units, without the parts that have models of their own."""
     inner = ("kiln_vector_stage kiln_operand_buffer kiln_vector_source kiln_reduction "
              "kiln_quantiser kiln_short_quantiser kiln_vector_issue kiln_vector_blocks")
-    for columns, stages, latency, words, slots, block, check in [(2, 1, 1, 4, 1, 0, False),
+    for columns, stages, latency, words, slots, block, check in [(2, 1, 1, 4, 2, 0, False),
                                                                  (2, 2, 2, 8, 2, 0, True),
-                                                                 (2, 1, 1, 4, 1, 8, False)]:
+                                                                 (2, 1, 1, 4, 2, 8, False)]:
         sizes = {"ARRAY_COLUMNS": columns, "VECTOR_STAGES": stages,
                  "VECTOR_STAGE_LATENCY": latency, "OPERAND_BUFFER_WORDS": words,
                  "SLOTS": slots} | ({"BLOCK_SIZE": block} if block else {})
@@ -405,6 +429,19 @@ def short_unit():
     stage = {"LANES": 4, "SLOTS": 4} | number
     yield ("kiln_vector_stage", stage | {"HAS_FUNCTIONS": 0, "HAS_DIVIDER": 0},
            [("kiln_vector_stage", "kiln_vector_lane kiln_vector_registers", stage)], True)
+    # Others, whose stages have neither functions nor dividers: those have models of their own.
+    plain = {"VECTOR_CONVERT_LATENCY": 3, "VECTOR_FUNCTION_STAGES": 0, "VECTOR_DIVIDE_STAGES": 0}
+    floats = {"INPUT_FORMAT": "e4m3", "WEIGHT_FORMAT": "e4m3", "ACCUMULATION_FORMAT": "bf16"}
+    whole = {"INTEGER_ELEMENTS": 0}
+    blocks = {"BLOCK_SIZE": 32}
+    for columns, stages, own, formats_of, check in [
+            (4, 1, whole, floats, False), (8, 3, whole, floats, True), (16, 2, whole, floats, False),
+            (8, 1, blocks, {"ACCUMULATION_FORMAT": "bf16"}, False),
+            (16, 1, blocks, {"ACCUMULATION_FORMAT": "bf16"}, True)]:
+        sizes = {"ARRAY_COLUMNS": columns, "VECTOR_STAGES": stages, "VECTOR_STAGE_LATENCY": 3,
+                 "OPERAND_BUFFER_WORDS": 24, "SLOTS": 10} | own | number
+        yield ("kiln_vector_unit", sizes | plain | formats_of, [("kiln_vector_unit", inner, sizes)],
+               check)
 
 
 def head():
@@ -417,6 +454,10 @@ def head():
                                               "COMMAND_QUEUE_DEPTH": depth,
                                               "PREFETCH_WORDS": prefetch}
                | ({"BLOCK_SIZE": block} if block else {}), check)
+    for depth, more, check in [(1, {}, False), (1, {"INTEGER_ELEMENTS": 0}, False),
+                               (2, {"INTEGER_ELEMENTS": 0}, True)]:
+        yield ("kiln_command_processor", "",
+               {"COMMAND_QUEUE_DEPTH": depth, "PREFETCH_WORDS": 20, "SCALE_BITS": 16} | more, check)
 
 
 def points():

@@ -275,6 +275,8 @@ Features WholeDepthwise(const Parameters& p, const Fitted&) {
   return {{"pairs of operand bits", lanes * taps * product},
           {"sum bits of taps", lanes * taps * sum.bits},
           {"sum bits", lanes * sum.bits},
+          // Sums wait until as many cycles have passed as in the array (SUM_WAIT).
+          {"sum bits that wait", lanes * std::max(0.0, lanes - 4) * sum.bits},
           {"taps", taps},
           {"operand bits", lanes * taps * (x.bits + w.bits)},
           {"unit", 1}};
@@ -304,12 +306,16 @@ Features RealDepthwise(const Parameters& p, const Fitted& fitted) {
 // decoded, and the units' queues, which hold the members that each unit reads. A queue of several
 // commands selects one of them. Prefetched words are in a memory.
 Features CommandProcessor(const Parameters& p, const Fitted&) {
-  constexpr double kSectionBits = 5376, kQueuedBits = 6191, kScaleBits = 4144;
-  const double blocks = HasBlocks(p) * kScaleBits;
+  // Without integers streams have no zero points and bounds, and narrow scales have fewer bits.
+  constexpr double kSectionBits = 4069, kQueuedBits = 5571, kBlockBits = 1408, kIntegerBits = 192;
+  constexpr double kStreams = 4, kFp32Bits = 32;
+  const double more = HasBlocks(p) * kBlockBits -
+                      (p.Number("INTEGER_ELEMENTS", 1) != 0 ? 0 : kIntegerBits) -
+                      kStreams * (kFp32Bits - static_cast<double>(p.Number("SCALE_BITS", 32)));
   const auto depth = static_cast<double>(p.Number("COMMAND_QUEUE_DEPTH", 4));
   return {{"processor", 1},
-          {"bits of instructions", kSectionBits + blocks + depth * (kQueuedBits + blocks)},
-          {"bits of commands that wait", (depth - 1) * (kQueuedBits + blocks)},
+          {"bits of instructions", kSectionBits + more + depth * (kQueuedBits + more)},
+          {"bits of commands that wait", (depth - 1) * (kQueuedBits + more)},
           {"bits of a beat", 8 * static_cast<double>(p.Number("INSTRUCTION_BYTES_PER_CYCLE", 16))}};
 }
 

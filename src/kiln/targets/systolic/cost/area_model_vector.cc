@@ -30,6 +30,9 @@ bool IsNarrow(const Parameters& p) { return Number(p) < 32 && !IsShort(p); }
 bool IsWhole(const Parameters& p) { return Number(p) >= 32; }
 bool IsLong(const Parameters& p) { return !IsShort(p); }
 double Significand(const Parameters& p) { return WidthsOf(VectorFormat(p)).significand_bits; }
+bool HasIntegers(const Parameters& p) { return p.Number("INTEGER_ELEMENTS", 1) != 0; }
+// Returns the significand bits of a scale that has the upper `bits` of an fp32 number.
+double ScaleSignificand(int64_t bits) { return static_cast<double>(bits - 8); }
 double Count(const Parameters& p, const char* name, int64_t otherwise) {
   return static_cast<double>(p.Number(name, otherwise));
 }
@@ -140,11 +143,11 @@ Features ShortOperandBuffer(const Parameters& p, const Fitted& fitted) {
   features.push_back({"registers", Count(p, "CONVERT", 0)});
   return features;
 }
-// A conversion, the product of a number with an fp32 scale, and registers.
+// A conversion, the product of a number with a scale of as many bits, and registers.
 Features ShortDecoder(const Parameters& p, const Fitted&) {
-  constexpr double kScale = 24;
   return {{"decoder", 1},
-          {"pairs of bits of number and scale", kScale * Significand(p)},
+          {"integers", HasIntegers(p) ? 1.0 : 0.0},
+          {"pairs of bits of number and scale", Significand(p) * Significand(p)},
           {"registers", Count(p, "CONVERT", 0)},
           {"places of codes", CodecPlaces(p)},
           {"places of posits", CodecPositPlaces(p)},
@@ -167,9 +170,10 @@ Features Quantiser(const Parameters& p, const Fitted&) {
 }
 
 Features ShortQuantiser(const Parameters& p, const Fitted&) {
-  constexpr double kScale = 24;
   return {{"quantiser", 1},
-          {"pairs of bits of number and scale", kScale * Significand(p)},
+          {"integers", HasIntegers(p) ? 1.0 : 0.0},
+          {"pairs of bits of number and scale",
+           ScaleSignificand(p.Number("SCALE", 32)) * Significand(p)},
           {"registers", Count(p, "REGISTERS", 0)},
           {"places of codes", CodecPlaces(p)},
           {"places of posits", CodecPositPlaces(p)},
@@ -226,10 +230,11 @@ Features Blocks(const Parameters& p, const Fitted&) {
                                                             p.FormatOf("ELEMENT_FORMAT").bytes(),
                                                             p.Number("OUTPUT_PORT_BYTES", 16)));
   const double latency = Count(p, "LATENCY", 1);
-  constexpr double kWordBits = 190,
-                   kScaleBits = 40;  // addresses and others besides the values; code and inverse
-  return {{"bits of a word", lanes * Number(p) + kWordBits},
-          {"bits of scales", (waiting + latency) * scales * kScaleBits},
+  constexpr double kWordBits = 2 * kAddressBits + 14, kIntegerBits = 96;  // besides the values
+  constexpr double kCodeBits = 8;
+  const double scale_bits = kCodeBits + Count(p, "INVERSE", 32);
+  return {{"bits of a word", lanes * Number(p) + kWordBits + (HasIntegers(p) ? kIntegerBits : 0)},
+          {"bits of scales", (waiting + latency) * scales * scale_bits},
           {"bits of the tree", latency * (lanes - scales) * Number(p)},
           {"scales", scales},
           {"blocks", 1}};
@@ -239,10 +244,11 @@ Features Blocks(const Parameters& p, const Fitted&) {
 Features Unit(const Parameters& p, const Fitted&) {
   const double lanes = Count(p, "ARRAY_COLUMNS", 4), stages = Count(p, "VECTOR_STAGES", 12);
   const double latency = Count(p, "VECTOR_STAGE_LATENCY", 4);
-  constexpr double kLaneBits = 32;
+  // An element on its way to memory (element_bits of kiln_vector_pkg), its operands aside.
+  const double element = !HasIntegers(p) && IsShort(p) ? 16 : 32;
   return {{"unit", 1},
-          {"lane bits", lanes * kLaneBits},
-          {"lane registers", lanes * kLaneBits * (latency - 1)},
+          {"element bits", lanes * element},
+          {"lane registers", lanes * Number(p) * (latency - 1)},
           {"number bits of lanes and stages", lanes * stages * Number(p)},
           {"programs", Count(p, "SLOTS", 7)},
           {"block scales", HasBlocks(p)}};

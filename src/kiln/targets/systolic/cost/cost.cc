@@ -326,6 +326,8 @@ UnitParts Vector(const Config& c) {
   p.Set("BLOCKS", c.block_size > 0 ? 1 : 0).Set("SCALE_FORMAT", c.scale_format);
   p.Set("ELEMENT_FORMAT", c.input_format).Set("OUTPUT_PORT_BYTES", c.output_port_bytes);
   p.Set("INTEGER_ELEMENTS", c.integer_elements ? 1 : 0);
+  const int64_t inverse = InverseBits(c, static_cast<int64_t>(NumberBits(c.vector_format)));
+  p.Set("SCALE", inverse).Set("INVERSE", inverse);
   p.Set("CONVERT", c.vector_convert_latency)
       .Set("REGISTERS", c.vector_stage_latency - 1 + c.vector_convert_latency);
   const int64_t word_bytes = VectorWordBytes(c);
@@ -357,6 +359,7 @@ UnitParts Head(const Config& c) {
       .Set("COMMAND_QUEUE_DEPTH", c.command_queue_depth);
   p.Set("PREFETCH_WORDS", PrefetchWords(c)).Set("BLOCK_SIZE", c.block_size);
   p.Set("INTEGER_ELEMENTS", c.integer_elements ? 1 : 0);
+  p.Set("SCALE_BITS", static_cast<int64_t>(NumberBits(FactorFormat(c))));
   return {"command processor",
           {{"kiln_command_processor", p}},
           {{1, PrefetchWords(c) * kInstructionWordBytes * 8}, {1, kCounterWords * kCounterBits}}};
