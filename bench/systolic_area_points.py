@@ -432,7 +432,7 @@ def short_unit():
     # Others, whose stages have neither functions nor dividers: those have models of their own.
     plain = {"VECTOR_CONVERT_LATENCY": 3, "VECTOR_FUNCTION_STAGES": 0, "VECTOR_DIVIDE_STAGES": 0}
     floats = {"INPUT_FORMAT": "e4m3", "WEIGHT_FORMAT": "e4m3", "ACCUMULATION_FORMAT": "bf16"}
-    whole = {"INTEGER_ELEMENTS": 0}
+    whole = without_integers(["no"])
     blocks = {"BLOCK_SIZE": 32}
     for columns, stages, own, formats_of, check in [
             (4, 1, whole, floats, False), (8, 3, whole, floats, True), (16, 2, whole, floats, False),

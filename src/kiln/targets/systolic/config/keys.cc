@@ -9,6 +9,7 @@
 #include "kiln/numerics/function_unit.h"
 #include "kiln/numerics/nonlinear.h"
 #include "kiln/support/check.h"
+#include "kiln/targets/systolic/config/derived.h"
 #include "kiln/targets/systolic/config/user_unit.h"
 
 namespace kiln::systolic {
@@ -27,7 +28,7 @@ using hardware::Real;
 using hardware::Text;
 
 constexpr int64_t kMaxWords = 1 << 20;
-constexpr int64_t kMaxMemory = int64_t{1} << 32;  // what instructions can address
+constexpr int64_t kMaxMemory = int64_t{1} << kAddressBits;  // what instructions can address
 constexpr int64_t kMaxBlock = 4096;
 
 KeyType<Config> PowerUpTo(int Config::* member, int64_t low, int64_t high) {

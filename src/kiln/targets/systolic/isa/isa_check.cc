@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "fmt/format.h"
+#include "kiln/targets/systolic/config/derived.h"
 #include "kiln/targets/systolic/isa/isa.h"
 #include "kiln/targets/systolic/isa/stages.h"
 #include "kiln/targets/systolic/isa/walk.h"
@@ -11,9 +12,9 @@
 namespace kiln::systolic {
 namespace {
 
-constexpr int32_t kMaxExtent = (1 << 24) - 1;     // of a loop or an image axis; counts have 24 bits
-constexpr int64_t kMaxStride = int64_t{1} << 31;  // bytes; strides have 32 bits, signed
-constexpr int64_t kMaxAddress = int64_t{1} << 32;
+constexpr int32_t kMaxExtent = (1 << 24) - 1;  // of a loop or an image axis; counts have 24 bits
+constexpr int64_t kMaxStride = int64_t{1} << (kAddressBits - 1);  // bytes; strides are signed
+constexpr int64_t kMaxAddress = int64_t{1} << kAddressBits;
 constexpr int64_t kMaxIterations = int64_t{1} << 44;  // of a loop nest
 
 using Wide = __int128;
@@ -72,7 +73,7 @@ class Checker {
     high += bytes;
     Require(base <= (uint64_t{1} << 62) && low >= 0 && high <= config_.memory_bytes,
             "{} reaches outside the memory of {} bytes", what, config_.memory_bytes);
-    Require(high <= kMaxAddress, "{} reaches beyond the addresses of 32 bits", what);
+    Require(high <= kMaxAddress, "{} reaches beyond the addresses of {} bits", what, kAddressBits);
   }
 
   const Config& config() const { return config_; }

@@ -7,6 +7,7 @@
 
 #include "fmt/format.h"
 #include "kiln/support/check.h"
+#include "kiln/targets/systolic/config/derived.h"
 #include "kiln/targets/systolic/isa/isa.h"
 #include "kiln/targets/systolic/isa/isa_derived.h"
 
@@ -36,7 +37,8 @@ enum class Tag : uint8_t {
 };
 
 // Widths in bits.
-constexpr int kFlag = 1, kPackedBits = 3, kRow = 16, kCount = 24, kWide = 32, kAddress = 32;
+constexpr int kFlag = 1, kPackedBits = 3, kRow = 16, kCount = 24, kWide = 32,
+              kAddress = kAddressBits;
 
 // Bits of BlockMask.
 constexpr int kInputBlocks = 1, kWeightBlocks = 2, kOperandBlocks = 4, kOutputBlocks = 32;
