@@ -92,7 +92,7 @@ struct ShortIntegers {
     return c;
   }
 };
-// No integers: elements have 16 bits on their way to memory.
+// Blocks and no integers: elements have 16 bits on their way to memory.
 struct Codes {
   using Model = Vvector_arithmetic_codes;
   static constexpr int kQuantise = 5;
@@ -100,6 +100,7 @@ struct Codes {
     Config c = Bf16::config();
     c.other_precisions.clear();
     c.vector_format = *FindFormat("bf16.flush");
+    c.block_size = 4;
     c.integer_elements = false;
     return c;
   }
@@ -176,8 +177,11 @@ class VectorArithmetic : public testing::Test {
     if (quantise.low > quantise.high) std::swap(quantise.low, quantise.high);
     const bool in_block =
         config_.block_size > 0 && element == Element::kInput && random_.Below(2) == 0;
-    // The scale that a block's elements are stored under.
-    const auto block_scale = static_cast<float>(std::exp2(random_.Between(-20, 20)));
+    // The scale that a block's elements are stored under. The inverses of the greatest of e8m0 are
+    // 2^-127, a subnormal number.
+    const int64_t power =
+        random_.Below(4) == 0 ? (random_.Below(2) == 0 ? 127 : -127) : random_.Between(-20, 20);
+    const auto block_scale = static_cast<float>(std::exp2(power));
     if (in_block) quantise.inverse_scale = InverseBlockScale(block_scale);
     model_.in_block = in_block;
     model_.element = static_cast<uint8_t>(element);
