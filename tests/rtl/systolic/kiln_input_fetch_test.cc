@@ -1,6 +1,7 @@
 // Compares kiln_input_fetch with the definition of its work (docs/systolic.md, walk.h, FillInputs
 // of cycle_data.h): every request, its earliest cycle, the contents of the banks, and the cycle in
 // which a fill is complete.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -156,6 +157,59 @@ TEST(InputFetch, StallsChangeNothingInTheBanks) {
   Check<Vinput_fetch_3x5>(ConfigOf(3, 5, "int8", 16), 0.5, 100, 5);
   Check<Vinput_fetch_8x2_16bit>(ConfigOf(8, 2, "int16", 8, 2), 0.2, 100, 6);
   Check<Vinput_fetch_4x4_wide>(ConfigOf(4, 4, "int8", 64, 4), 0.3, 200, 10);
+}
+
+// Returns a convolution over a row of two pixels with packed taps, most of whose windows are
+// padding to the left and to the right.
+Instruction RowInPadding(int32_t stride_x, int32_t out_width, int32_t pad_left, int32_t channels) {
+  Instruction in;
+  in.opcode = Opcode::kMatrix;
+  in.wait_distance = 0;
+  Convolution& c = in.convolution;
+  c.width = 2;
+  c.channels = channels;
+  c.kernel_x = 2;
+  c.input_column_stride = channels;
+  c.input_row_stride = int64_t{2} * channels;
+  c.stride_x = stride_x;
+  c.out_width = out_width;
+  c.pad_left = pad_left;
+  c.out_channels = 4;
+  c.weight_base = 4096;
+  c.parameters.base = 20480;
+  in.tiling.packing = Packing::kTaps;
+  in.tiling.tile_width = std::min(5, out_width);
+  in.vector.outer = {1, 1, out_width, 1};
+  in.vector.length = 4;
+  in.vector.passes.resize(1);
+  in.vector.passes[0].source = Source::kAccumulator;
+  in.vector.passes[0].to_memory = true;
+  in.vector.output.base = 30000;
+  in.vector.output.outer_stride = {0, 0, 4, 0};
+  in.vector.output.element_stride = 1;
+  return in;
+}
+
+// Positions in a row, in bytes, have 31 bits and a sign; an instruction with more is refused.
+TEST(InputFetch, RowsAreAsLongAsPositionsReach) {
+  const Config config = ConfigOf(4, 4, "int8", 8);
+  const auto check = [&](const Instruction& in) { return CheckInstruction(in, config); };
+  EXPECT_THAT(MessageOf(check(RowInPadding(1 << 22, 64, 0, 8))),
+              testing::HasSubstr("a row of 268435458 positions of 8 bytes is longer than"));
+  EXPECT_THAT(MessageOf(check(RowInPadding(1, 4, 1 << 22, 512))),
+              testing::HasSubstr("a row of 4194304 positions of 512 bytes is longer than"));
+  for (const Instruction& in :
+       {RowInPadding(1 << 22, 63, 0, 8), RowInPadding(1, 4, (1 << 22) - 1, 512)}) {
+    ASSERT_TRUE(check(in).ok()) << check(in);
+    RandomCase random_case;
+    random_case.instruction = in;
+    for (int i = 0; i < 65536; ++i) random_case.memory.push_back(static_cast<uint8_t>(i * 37 + 11));
+    FetchBench<InputFetch<Vinput_fetch_4x4>> bench(config, config.input_port_bytes, 4, 0, 1);
+    bench.Run(
+        rtl::CommandBytes(Encode(in, config), {0},
+                          {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion, Tag::kInput}),
+        0, 0, InputFills(random_case, config).List(), random_case.memory, {});
+  }
 }
 
 TEST(InputFetch, BlockScalesComeBesideTheirWords) {

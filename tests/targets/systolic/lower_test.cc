@@ -117,6 +117,42 @@ TEST(SystolicLower, TheHostTakesTheRestWithItsReason) {
             "@1x4x4x2\n");
 }
 
+// The input fetch counts positions in a row of pixels, padding included, in 31 bits.
+TEST(SystolicLower, RowsThatAreTooLongGoToTheHost) {
+  const auto kernels = [](int64_t windows) {
+    return KernelsOf(fmt::format(R"(graph "t" {{
+  input %x : f32[1x2x1x2] Q
+  const %w : f32[1x2x1x2] Q = [0.1, 0.2, 0.3, 0.4]
+  %1 = conv %x, %w {{strides=[1, 4194304], pads=[0, 0, 0, {}]}} : f32[1x1x1x{}] Q
+  output %1
+}})",
+                                 windows * 4194304, windows + 1));
+  };
+  EXPECT_EQ(kernels(254), "matrix conv 1x2 2->1 /1,4194304 @1x255\n");
+  EXPECT_EQ(kernels(255), "host conv (the convolution is larger than the machine counts)\n");
+}
+
+// A stride of 2 GiB or more is that of a batch of one image, so that no machine needs it.
+TEST(SystolicLower, ATensorMayHaveMoreThanTwoGibibytes) {
+  Config config = SquareConfig(8);
+  config.memory_bytes = int64_t{1} << 32;
+  EXPECT_EQ(KernelsOf(R"(graph "t" {
+  input %x : f32[1x16x5826x5762]
+  %1 = max_pool %x {kernel_shape=[2, 2], strides=[64, 64]} : f32[1x16x92x91]
+  output %1
+})",
+                      config),
+            "vector max pool 2x2 /64 @92x91x16\n");
+  EXPECT_EQ(KernelsOf(R"(graph "t" {
+  input %x : f32[1x12000x96000x2] Q
+  const %w : f32[1x2x1x1] Q = [0.1, 0.2]
+  %1 = conv %x, %w {layout="nhwc", strides=[1000, 1000]} : f32[1x12x96x1] Q
+  output %1
+})",
+                      config),
+            "matrix conv 1x1 2->1 /1000 @12x96\n");
+}
+
 TEST(SystolicLower, WithoutTheHostTheFirstNodeIsNamed) {
   const auto graph = ParseGraph(Expand(R"(graph "t" {
   input %x : f32[1x4] Q

@@ -13,6 +13,7 @@
 #include "kiln/targets/interface/kernel_info.h"
 #include "kiln/targets/lower/constant_codes.h"
 #include "kiln/targets/systolic/compile/lowering.h"
+#include "kiln/targets/systolic/config/derived.h"
 #include "kiln/targets/systolic/isa/stages.h"
 #include "kiln/targets/systolic/simulate/numbers.h"
 
@@ -381,6 +382,36 @@ std::string Lowering::ForeignReason(const Value* value) const {
                      type.format.name, blocks, own);
 }
 
+namespace {
+
+// A loop of one iteration has a stride that no address depends on. It becomes 0 if a machine cannot
+// hold it, as the stride of the only image of a batch if that has 2 GiB or more.
+void DropUnusedStrides(Instruction* instruction) {
+  const auto drop = [](int64_t count, int64_t* stride) {
+    constexpr int64_t kMost = int64_t{1} << (kAddressBits - 1);
+    if (count == 1 && (*stride < -kMost || *stride >= kMost)) *stride = 0;
+  };
+  VectorProgram& vector = instruction->vector;
+  const auto drop_outer = [&](Stream* stream) {
+    for (size_t loop = 0; loop < kOuterLoops; ++loop) {
+      drop(vector.outer[loop], &stream->outer_stride[loop]);
+      drop(vector.outer[loop], &stream->blocks.outer_stride[loop]);
+    }
+  };
+  for (Stream& operand : vector.operands) drop_outer(&operand);
+  drop_outer(&vector.output);
+  Convolution& convolution = instruction->convolution;
+  for (int64_t* stride :
+       {&convolution.input_batch_stride, &convolution.input_scales.batch_stride,
+        &convolution.weight_batch_stride, &convolution.weight_scales.batch_stride}) {
+    drop(convolution.batch, stride);
+  }
+  for (int64_t* stride : {&convolution.input_row_stride, &convolution.input_scales.row_stride})
+    drop(convolution.height, stride);
+}
+
+}  // namespace
+
 Status Lowering::Emit(const Group& group, Emitter emitter) {
   if (known_host_.moves.contains(group.anchor)) return ToHost("between steps of the host");
   if (group.result != nullptr) {
@@ -390,7 +421,10 @@ Status Lowering::Emit(const Group& group, Emitter emitter) {
   KILN_ASSIGN_OR_RETURN(Kernel kernel, (this->*emitter)(group));
   if (kernel.works.empty()) return OkStatus();  // the group needs views only
   FlushHost();
-  for (Work& work : kernel.works) RoundScales(&work.instruction.vector);
+  for (Work& work : kernel.works) {
+    RoundScales(&work.instruction.vector);
+    DropUnusedStrides(&work.instruction);
+  }
   out_.kernels.push_back(std::move(kernel));
   return OkStatus();
 }

@@ -72,11 +72,13 @@ std::string DescribeConvolution(const ConvGeometry& g, bool depthwise,
 
 namespace {
 
-Status CheckCounts(const ConvGeometry& g) {
+// `bytes` are those of an element of the input.
+Status CheckCounts(const ConvGeometry& g, int64_t bytes) {
   const WindowAxis &y = g.axes[0], &x = g.axes[1];
   if (FitsCounts(y) && FitsCounts(x) &&
       FitsCounts({g.batch, g.in_channels, g.out_channels, SaturatingMul(y.kernel, x.kernel),
-                  SaturatingMul(y.kernel, y.output), SaturatingMul(x.kernel, x.output)})) {
+                  SaturatingMul(y.kernel, y.output), SaturatingMul(x.kernel, x.output)}) &&
+      FitsRow(x, SaturatingMul(g.in_channels, bytes))) {
     return OkStatus();
   }
   return ToHost("the convolution is larger than the machine counts");
@@ -236,7 +238,7 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
   KILN_ASSIGN_OR_RETURN(p.precision, FindPrecision(config_, takes));
   p.at = AtPrecision(config_, p.precision);
   KILN_ASSIGN_OR_RETURN(const ConstantWeights weights, ConstantWeights::Read(*weight, 1, p.at));
-  KILN_RETURN_IF_ERROR(CheckCounts(p.g));
+  KILN_RETURN_IF_ERROR(CheckCounts(p.g, p.input.encoding.bytes));
   const std::vector<int64_t> to_nhwc = NhwcFrom(p.g.nhwc);
   p.input = Transposed(p.input, to_nhwc);
   p.result = Transposed(ResultView(group.result), to_nhwc);

@@ -43,7 +43,8 @@ std::optional<UserWindows> Lowering::UserWindowsOf(const Node& node) const {
   }
   const WindowAxis &y = (*windows)->axes[0], &x = (*windows)->axes[1];
   if (!FitsCounts({SaturatingMul(y.kernel, x.kernel), SaturatingMul(y.kernel, y.output),
-                   SaturatingMul(x.kernel, x.output)})) {
+                   SaturatingMul(x.kernel, x.output)}) ||
+      !FitsRow(x, SaturatingMul((*windows)->channels, encoding.bytes))) {
     return std::nullopt;
   }
   Instruction trial;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kiln/targets/systolic/compile/lowering.h"
+#include "kiln/targets/systolic/config/derived.h"
 
 namespace kiln::systolic {
 
@@ -17,6 +18,12 @@ bool FitsCounts(std::initializer_list<int64_t> sizes) {
 bool FitsCounts(const WindowAxis& axis) {
   return FitsCounts(
       {axis.input, axis.output, axis.kernel, axis.stride, axis.dilation, axis.pad_begin + 1});
+}
+
+bool FitsRow(const WindowAxis& x, int64_t bytes) {
+  const int64_t windows = SaturatingMul(x.output, x.stride) + SaturatingMul(x.kernel, x.dilation);
+  return SaturatingMul(std::max({x.input, x.pad_begin, windows}), bytes) <
+         int64_t{1} << (kAddressBits - 1);
 }
 
 bool SeesPaddingAlone(const WindowAxis& axis) {

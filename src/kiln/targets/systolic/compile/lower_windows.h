@@ -20,6 +20,10 @@ bool FitsCounts(std::initializer_list<int64_t> sizes);
 // Returns the same for the sizes of an axis of windows.
 bool FitsCounts(const WindowAxis& axis);
 
+// Returns whether a row of an image is short enough for the machine's input fetch: the windows and
+// the padding of `x` reach over less than 2^31 bytes. A pixel has `bytes` bytes.
+bool FitsRow(const WindowAxis& x, int64_t bytes);
+
 // Returns whether the first or the last window covers nothing of the image.
 bool SeesPaddingAlone(const WindowAxis& axis);
 

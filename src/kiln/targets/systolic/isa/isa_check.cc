@@ -467,6 +467,20 @@ void CheckWeights(Checker& check, const Instruction& instruction, const Geometry
   }
 }
 
+// Joined runs may be partly inside the image, and the machine compares their positions, in bytes
+// from the beginning of the image's row, as signed numbers.
+void CheckJoinedRuns(Checker& check, const Instruction& instruction, const Geometry& g) {
+  const Convolution& c = instruction.convolution;
+  const bool packed = instruction.tiling.packing == Packing::kTaps;
+  if (!g.joined_rows && !(packed && TapsAreJoined(c, check.config()))) return;
+  const int64_t first = c.pad_left,
+                last = int64_t{c.out_width} * c.stride_x + int64_t{c.kernel_x} * c.dilation_x;
+  const int64_t positions = std::max({first, last, int64_t{c.width}});
+  check.Require(Wide{positions} * c.input_column_stride < kMaxStride,
+                "a row of {} positions of {} bytes is longer than {} bytes", positions,
+                c.input_column_stride, kMaxStride - 1);
+}
+
 void CheckConvolution(Checker& check, const Instruction& instruction) {
   CheckSizes(check, instruction);
   if (!check.ok()) return;
@@ -489,6 +503,7 @@ void CheckConvolution(Checker& check, const Instruction& instruction) {
                {c.height, c.input_row_stride},
                {c.width, c.input_column_stride}},
               int64_t{c.channels} * config.input_format.bytes());
+  CheckJoinedRuns(check, instruction, g);
   CheckWeights(check, instruction, g);
   CheckOperandScales(check, instruction, g);
   check.Range("the channel parameters", c.parameters.base, {{c.batch, c.parameter_batch_stride}},

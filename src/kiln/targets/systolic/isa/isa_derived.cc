@@ -111,10 +111,7 @@ void DeriveInput(const Instruction& in, const Config& config, Derived* d) {
   d->input = StepsOf(c, in.tiling, {c.input_row_stride, c.input_column_stride});
   d->input_scales =
       StepsOf(c, in.tiling, {c.input_scales.row_stride, c.input_scales.column_stride});
-  d->joined = in.opcode == Opcode::kDepthwise
-                  ? d->geometry.joined_rows
-                  : c.dilation_x == 1 &&
-                        c.input_column_stride == int64_t{c.channels} * config.input_format.bytes();
+  d->joined = in.opcode == Opcode::kDepthwise ? d->geometry.joined_rows : TapsAreJoined(c, config);
   d->run_entries = Times(d->joined ? c.kernel_x : 1, c.channels);
   d->row_bytes = Times(c.width, c.input_column_stride);
   d->tile_rows = Times(in.tiling.tile_height, c.stride_y);

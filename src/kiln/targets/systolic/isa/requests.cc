@@ -198,11 +198,7 @@ void AskWindow(const VectorProgram& program, const Config& config, const OuterIn
 std::vector<PackedRun> PackedRuns(const Instruction& instruction, const Config& config,
                                   int32_t row_tile) {
   const Convolution& conv = instruction.convolution;
-  // Columns of one ky are adjacent in memory only if neither taps nor pixels have gaps between
-  // them.
-  const bool joined = conv.dilation_x == 1 &&
-                      conv.input_column_stride == conv.channels * config.input_format.bytes();
-  const int64_t run = int64_t{joined ? conv.kernel_x : 1} * conv.channels;
+  const int64_t run = int64_t{TapsAreJoined(conv, config) ? conv.kernel_x : 1} * conv.channels;
   const int64_t first = int64_t{row_tile} * config.array_rows;
   const int64_t end = first + ValidRows(instruction, config, row_tile);
   std::vector<PackedRun> runs;

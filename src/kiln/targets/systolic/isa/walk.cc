@@ -31,6 +31,12 @@ int32_t RowTilesOf(const Instruction& instruction, const Config& config) {
   return GroupsOf(instruction, config) * RowsPerGroup(instruction);
 }
 
+bool TapsAreJoined(const Convolution& convolution, const Config& config) {
+  return convolution.dilation_x == 1 &&
+         convolution.input_column_stride ==
+             int64_t{convolution.channels} * config.input_format.bytes();
+}
+
 Geometry GeometryOf(const Instruction& instruction, const Config& config) {
   const Convolution& conv = instruction.convolution;
   const Tiling& tiling = instruction.tiling;

@@ -64,6 +64,10 @@ struct Geometry {
 // and one group; a fill serves groups_per_bank blocks.
 Geometry GeometryOf(const Instruction& instruction, const Config& config);
 
+// Returns whether the taps of a kernel's row are adjacent in the input, so that packed taps are read
+// in one run for each row of the kernel: neither taps nor pixels have gaps between them.
+bool TapsAreJoined(const Convolution& convolution, const Config& config);
+
 // Returns row_tiles() of the geometry without computing the rest.
 int32_t RowTilesOf(const Instruction& instruction, const Config& config);
 
