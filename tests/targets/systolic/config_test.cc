@@ -347,6 +347,14 @@ TEST(SystolicConfig, ErrorsNameFileKeyAndRemedy) {
               AllOf(HasSubstr("block_size"), HasSubstr("array_rows 8")));
   EXPECT_THAT(ErrorOf(small + "block_size: 32\nscale_format: int8\n"), HasSubstr("scale_format"));
   EXPECT_THAT(ErrorOf(small + "integer_elements: false\n"), HasSubstr("integer_elements"));
+  // Blocks are of the first precision only.
+  const std::string blocks = small +
+                             "input_format: e4m3\nweight_format: e4m3\npsum_format: fp32\n"
+                             "accumulation_format: fp32\nblock_size: 32\n"
+                             "other_precisions: [{input: int8, weight: int8}]\n";
+  EXPECT_EQ(ErrorOf(blocks), "no error");
+  EXPECT_THAT(ErrorOf(blocks + "integer_elements: false\n"),
+              HasSubstr("false, with an array of 'int8'"));
   EXPECT_THAT(ErrorOf(small + "vector_format: posit16_1\n"), HasSubstr("vector_format"));
   EXPECT_THAT(ErrorOf(small + "vector_format: bf16.toward_zero\n"), HasSubstr("vector_format"));
   EXPECT_THAT(ErrorOf(small + "vector_format: bf16.flush\nvector_function_latency: 1\n"),

@@ -244,7 +244,8 @@ std::optional<FormatFault> FindFormatFault(const Config& c) {
   }
   for (int p = 0; p < c.precisions() && !c.integer_elements; ++p) {
     // Codes of the array have neither the zero points nor the symmetric ranges of integers.
-    if (c.input_format_of(p).is_whole() && c.block_size == 0) {
+    // Only those of the first precision have block scales instead.
+    if (c.input_format_of(p).is_whole() && (p > 0 || c.block_size == 0)) {
       return FormatFault{"integer_elements",
                          fmt::format("false, with an array of '{}'", c.input_format_of(p).name),
                          "true"};
