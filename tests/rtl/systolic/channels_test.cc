@@ -9,6 +9,7 @@
 
 #include "Vchannels_bench.h"
 #include "Vprogram_fetch.h"
+#include "Vprogram_fetch_4_gib.h"
 #include "Vscale_ports.h"
 #include "Vshared_bus.h"
 #include "kiln/hardware/axi_port.h"
@@ -570,6 +571,33 @@ TEST(Channels, ProgramFetchInItsCycles) {
     }
     EXPECT_EQ(cycles, expected) << "latency " << latency;
   }
+}
+
+// A program may lie at the very end of 4 GiB, where the next address would be 2^32.
+TEST(Channels, ProgramFetchStopsAtTheEndOfAllAddresses) {
+  Simulation<Vprogram_fetch_4_gib> fetch;
+  fetch->port_reset = fetch->start = fetch->stop = 0;
+  fetch->axi_rvalid = fetch->axi_rresp = 0;
+  fetch->axi_rlast = fetch->axi_arready = 1;
+  fetch->word_ready = fetch->turn = 1;
+  fetch.Reset();
+  std::vector<uint32_t> addresses;
+  int pending = 0, words = 0;
+  for (int cycle = 0; cycle < 60; ++cycle) {
+    fetch->start = cycle == 3;
+    fetch->start_address = 0xffff'ffd0;
+    fetch->axi_rvalid = pending > 0;
+    fetch.Settle();
+    const bool answered = fetch->axi_rvalid && fetch->axi_rready;
+    if (fetch->axi_arvalid) addresses.push_back(fetch->axi_araddr);
+    words += fetch->word_valid;
+    pending += (fetch->axi_arvalid ? 1 : 0) - (answered ? 1 : 0);
+    fetch.Step();
+  }
+  EXPECT_EQ(addresses, (std::vector<uint32_t>{0xffff'ffd0, 0xffff'ffe0, 0xffff'fff0}));
+  EXPECT_EQ(words, 3);
+  EXPECT_TRUE(fetch->exhausted);
+  EXPECT_FALSE(fetch->turn_request);
 }
 
 // ---- The shared bus: masters that speak AXI themselves.

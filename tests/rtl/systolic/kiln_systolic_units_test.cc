@@ -19,6 +19,7 @@
 #include "Vaccumulation_buffer_int32.h"
 #include "Vaccumulation_buffer_posit.h"
 #include "Vaddress_guard.h"
+#include "Vaddress_guard_4_gib.h"
 #include "Vcommand_queue.h"
 #include "Vdepthwise_weight_buffer.h"
 #include "Vinput_buffer.h"
@@ -444,27 +445,37 @@ TEST(SystolicUnits, SectionsKeepTheirWords) {
 
 // ---- The guard in front of a port. Combinational.
 
-TEST(SystolicUnits, GuardKeepsRequestsInsideTheMemory) {
-  constexpr uint64_t kMemoryBytes = 1'000;
+template <typename Guard>
+void CheckGuard(uint64_t memory_bytes) {
   VerilatedContext context;
-  Vaddress_guard guard(&context);
+  Guard guard(&context);
   Random random(10);
+  int discarded = 0, passed = 0;
   for (int i = 0; i < 50'000; ++i) {
+    const uint64_t last = (uint64_t{1} << 32) - 1;
     const uint64_t address = random.Below(4) == 0
-                                 ? (uint64_t{1} << 32) - 1 - random.Below(20)
-                                 : static_cast<uint64_t>(random.Between(960, 1'010));
+                                 ? last - random.Below(20)
+                                 : std::min(last, memory_bytes + 10 - random.Below(50));
     const uint64_t bytes = random.Below(32);
     guard.unit_valid = static_cast<uint8_t>(random.Below(2));
     guard.port_ready = static_cast<uint8_t>(random.Below(2));
     guard.address = address;
     guard.bytes = static_cast<uint8_t>(bytes);
     guard.eval();
-    const bool outside = bytes > 0 && address + bytes > kMemoryBytes;
+    const bool outside = bytes > 0 && address + bytes > memory_bytes;
+    ++(outside ? discarded : passed);
     ASSERT_EQ(guard.port_valid, guard.unit_valid && !outside) << address << " + " << bytes;
     ASSERT_EQ(guard.unit_ready, guard.port_ready);
     ASSERT_EQ(guard.fault, guard.unit_valid && outside);
   }
+  EXPECT_GT(discarded, 5'000);
+  EXPECT_GT(passed, 5'000);
   guard.final();
+}
+
+TEST(SystolicUnits, GuardKeepsRequestsInsideTheMemory) {
+  CheckGuard<Vaddress_guard>(1'000);
+  CheckGuard<Vaddress_guard_4_gib>(uint64_t{1} << 32);
 }
 
 // ---- Places along an axis.

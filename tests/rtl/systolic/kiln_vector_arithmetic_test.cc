@@ -13,6 +13,7 @@
 
 #include "Vvector_arithmetic.h"
 #include "Vvector_arithmetic_bf16.h"
+#include "Vvector_arithmetic_block_codes.h"
 #include "Vvector_arithmetic_codes.h"
 #include "Vvector_arithmetic_fp16.h"
 #include "Vvector_arithmetic_short.h"
@@ -92,7 +93,7 @@ struct ShortIntegers {
     return c;
   }
 };
-// Blocks and no integers: elements have 16 bits on their way to memory.
+// No integers: elements have 16 bits on their way to memory.
 struct Codes {
   using Model = Vvector_arithmetic_codes;
   static constexpr int kQuantise = 5;
@@ -100,8 +101,16 @@ struct Codes {
     Config c = Bf16::config();
     c.other_precisions.clear();
     c.vector_format = *FindFormat("bf16.flush");
-    c.block_size = 4;
     c.integer_elements = false;
+    return c;
+  }
+};
+struct BlockCodes {
+  using Model = Vvector_arithmetic_block_codes;
+  static constexpr int kQuantise = 3;
+  static Config config() {
+    Config c = Codes::config();
+    c.block_size = 4;
     return c;
   }
 };
@@ -304,7 +313,7 @@ class VectorArithmetic : public testing::Test {
   Random random_{21};
 };
 
-using Designs = testing::Types<Plain, Bf16, Fp16Blocks, Short, ShortIntegers, Codes>;
+using Designs = testing::Types<Plain, Bf16, Fp16Blocks, Short, ShortIntegers, Codes, BlockCodes>;
 TYPED_TEST_SUITE(VectorArithmetic, Designs);
 
 TYPED_TEST(VectorArithmetic, ElementsBecomeNumbers) {

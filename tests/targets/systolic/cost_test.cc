@@ -202,7 +202,7 @@ TEST(CostModel, WholeMachinesAreAsLargeAsTheirSynthesis) {
     const size_t keys = line.find("\",");
     ASSERT_NE(keys, std::string::npos) << line;
     ASSERT_EQ(std::sscanf(line.c_str() + keys, "\",%lf,%lf,%lf", &asked, &reached, &area), 3);
-    // Of 32 lanes, which no point of the fit has, a machine is further off.
+    // A machine of 32 lanes is further off, because few points of the fit have so many.
     const double bound = config->array_columns > 16 ? 0.05 : 0.03;
     EXPECT_NEAR(cost->gate_equivalents * hardware::kGateArea / area, 1, bound) << name;
     ++machines;
