@@ -435,8 +435,8 @@ def short_unit():
     whole = without_integers(["no"])
     blocks = {"BLOCK_SIZE": 32}
     for columns, stages, own, formats_of, check in [
-            (4, 1, whole, floats, False), (8, 3, whole, floats, True), (16, 2, whole, floats, False),
-            (8, 1, blocks, {"ACCUMULATION_FORMAT": "bf16"}, False),
+            (4, 1, whole, floats, False), (8, 3, whole, floats, True),
+            (16, 2, whole, floats, False), (8, 1, blocks, {"ACCUMULATION_FORMAT": "bf16"}, False),
             (16, 1, blocks, {"ACCUMULATION_FORMAT": "bf16"}, True)]:
         sizes = {"ARRAY_COLUMNS": columns, "VECTOR_STAGES": stages, "VECTOR_STAGE_LATENCY": 3,
                  "OPERAND_BUFFER_WORDS": 24, "SLOTS": 10} | own | number
