@@ -37,7 +37,7 @@ package kiln_control_pkg;
   localparam logic [11:0] COUNTERS = 12'h100;
 
   localparam logic [31:0] IDENTITY_VALUE = 32'h4b494c4e;  // "KILN"
-  localparam logic [31:0] VERSION_VALUE = 32'h0001_0000;
+  localparam logic [31:0] VERSION_VALUE = 32'h0002_0000;
 
   // Bits of CONTROL, of STATUS, and of the interrupt registers.
   localparam int CONTROL_START = 0;

@@ -31,7 +31,7 @@ module kiln_parameter_fetch #(
     // taken.
     output logic                                        request_valid,
     input  logic                                        request_ready,
-    output logic [kiln_systolic_pkg::ADDRESS_BITS-1:0] request_address,
+    output logic [ kiln_systolic_pkg::ADDRESS_BITS-1:0] request_address,
     output logic [                      BYTES_BITS-1:0] request_bytes,
     output logic [                        TAG_BITS-1:0] request_tag,
     input  logic                                        word_valid,
@@ -40,7 +40,7 @@ module kiln_parameter_fetch #(
     // The parameter buffer.
     output logic                                        write_enable,
     output logic [                                 1:0] write_array,
-    output logic [        ADDRESS_BITS-1:0] write_address,
+    output logic [                    ADDRESS_BITS-1:0] write_address,
     output logic [                     MAX_BYTES*8-1:0] write_data,
     output logic                                        filled,
     input  logic                                        released,

@@ -41,7 +41,9 @@
 // C++ decoder refuses an instruction with wrong derived members; the hardware trusts them.
 //
 // Widths. Addresses and strides in bytes have 32 bits and are computed modulo 2^32. Strides are
-// signed; derived members may wrap, because they are correct modulo 2^32 and memory is not larger.
+// signed; derived members may wrap, because addresses are correct modulo 2^32 and memory is not
+// larger. Positions in a row of pixels, in bytes, have 31 bits and a sign where taps or a region's
+// rows are read in joined runs, which may be partly outside the image.
 // Counts have 24 bits, because no loop, image axis, kernel, stride or padding may reach 2^24.
 // Products of two counts that a unit needs have 32 bits and are checked to fit. Addresses in a
 // buffer bank and the steps between them have 24 bits, modulo 2^24.

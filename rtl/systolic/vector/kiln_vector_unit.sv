@@ -32,9 +32,9 @@
 //                                VECTOR_STAGE_LATENCY, VECTOR_FUNCTION_LATENCY for each of these
 //                                stages with functions or a divider, and twice
 //                                VECTOR_CONVERT_LATENCY. If the output has block scales
-//                                (BLOCK_SIZE > 0), X is the issue of the scale block's last word, the first word
-//                                of the scale block is the one that is offered, and depth is
-//                                greater by VECTOR_STAGE_LATENCY * (ceil(log2(lanes that share a
+//                                (BLOCK_SIZE > 0), X is the issue of the scale block's last word, the
+//                                first word of the scale block is the one that is offered, and depth
+//                                is greater by VECTOR_STAGE_LATENCY * (ceil(log2(lanes that share a
 //                                scale)) + 1) (kiln_vector_blocks, docs/systolic.md).
 //
 // If a program has more stages than the next one, or a longer way to memory, the next one starts
@@ -57,7 +57,7 @@ module kiln_vector_unit #(
     parameter int unsigned OUTPUT_PORT_BYTES = 16,
     // Words between operand fetch and lanes: how far requests run ahead.
     parameter int unsigned OPERAND_BUFFER_WORDS = 32,
-    // Programs that the stage memories hold (kiln_systolic_pkg::vector_command_t).
+    // Programs that the stage memories hold (kiln_systolic_pkg::vector_command_t); at least 2.
     parameter int unsigned SLOTS = 7,
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,

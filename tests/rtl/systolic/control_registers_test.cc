@@ -153,7 +153,7 @@ struct Registers {
       case kIdentity:
         return {0x4b494c4e, kOkay};
       case kVersion:
-        return {0x00010000, kOkay};
+        return {0x00020000, kOkay};
       case kControl:
         return {0, kOkay};
       case kStatus:

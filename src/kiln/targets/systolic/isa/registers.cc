@@ -59,7 +59,7 @@ RegisterMap Registers() {
   map.machine = "the systolic machine";
   map.page = "docs/rtl.md";
   map.identity = 0x4b494c4e;  // "KILN"
-  map.version = 0x00010000;
+  map.version = 0x00020000;
   map.registers = {
       {"IDENTITY", 0x000, yes, no, fmt::format("0x{:08x}, \"KILN\"", map.identity)},
       {"VERSION", 0x004, yes, no, fmt::format("of this map: 0x{:08x}", map.version)},
