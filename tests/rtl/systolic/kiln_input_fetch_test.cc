@@ -24,6 +24,7 @@ namespace kiln::systolic {
 namespace {
 
 using rtl::Tag;
+using testing::HasSubstr;
 
 // kScales: the model has a port of block scales.
 template <typename M, bool kScales = false>
@@ -106,13 +107,17 @@ struct Seen {
   }
 };
 
+// Returns the bytes of the largest word of the two buffers.
+size_t WordBytes(const Config& config) {
+  return static_cast<size_t>(
+      std::max(config.array_rows * int64_t{config.input_format.bytes()},
+               config.depthwise_words_per_cycle * config.depthwise_word_bytes()));
+}
+
 template <typename Model, bool kScales = false>
 void Check(const Config& config, double stalls, int instructions, uint64_t seed) {
-  const int64_t word_bytes =
-      std::max(config.array_rows * int64_t{config.input_format.bytes()},
-               config.depthwise_words_per_cycle * config.depthwise_word_bytes());
-  FetchBench<InputFetch<Model, kScales>> bench(config, config.input_port_bytes,
-                                               static_cast<size_t>(word_bytes), stalls, seed);
+  FetchBench<InputFetch<Model, kScales>> bench(config, config.input_port_bytes, WordBytes(config),
+                                               stalls, seed);
   Random random(seed);
   Seen seen;
   for (int n = 0; n < instructions; ++n) {
@@ -190,26 +195,47 @@ Instruction RowInPadding(int32_t stride_x, int32_t out_width, int32_t pad_left, 
   return in;
 }
 
+// The same in the depthwise unit, whose rows of 152 channels are joined, for one window.
+Instruction DepthwiseRowInPadding(int32_t pad_left) {
+  Instruction in = RowInPadding(1, 1, pad_left, 152);
+  in.opcode = Opcode::kDepthwise;
+  in.convolution.out_channels = 152;
+  in.tiling.packing = Packing::kChannels;
+  in.tiling.groups_per_bank = 38;
+  in.vector.length = 152;
+  in.vector.output.outer_stride = {0, 0, 152, 0};
+  return in;
+}
+
+template <typename Model>
+void CheckOne(const Config& config, const Instruction& in) {
+  ASSERT_TRUE(CheckInstruction(in, config).ok()) << CheckInstruction(in, config);
+  RandomCase random_case;
+  random_case.instruction = in;
+  for (int i = 0; i < 65536; ++i) random_case.memory.push_back(static_cast<uint8_t>(i * 37 + 11));
+  FetchBench<InputFetch<Model>> bench(config, config.input_port_bytes, WordBytes(config), 0, 1);
+  bench.Run(
+      rtl::CommandBytes(Encode(in, config), {0},
+                        {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion, Tag::kInput}),
+      0, 0, InputFills(random_case, config).List(), random_case.memory, {});
+}
+
 // Positions in a row, in bytes, have 31 bits and a sign; an instruction with more is refused.
 TEST(InputFetch, RowsAreAsLongAsPositionsReach) {
+  const auto fault = [](const Config& config, const Instruction& in) {
+    return MessageOf(CheckInstruction(in, config));
+  };
   const Config config = ConfigOf(4, 4, "int8", 8);
-  const auto check = [&](const Instruction& in) { return CheckInstruction(in, config); };
-  EXPECT_THAT(MessageOf(check(RowInPadding(1 << 22, 64, 0, 8))),
-              testing::HasSubstr("a row of 268435458 positions of 8 bytes is longer than"));
-  EXPECT_THAT(MessageOf(check(RowInPadding(1, 4, 1 << 22, 512))),
-              testing::HasSubstr("a row of 4194304 positions of 512 bytes is longer than"));
-  for (const Instruction& in :
-       {RowInPadding(1 << 22, 63, 0, 8), RowInPadding(1, 4, (1 << 22) - 1, 512)}) {
-    ASSERT_TRUE(check(in).ok()) << check(in);
-    RandomCase random_case;
-    random_case.instruction = in;
-    for (int i = 0; i < 65536; ++i) random_case.memory.push_back(static_cast<uint8_t>(i * 37 + 11));
-    FetchBench<InputFetch<Vinput_fetch_4x4>> bench(config, config.input_port_bytes, 4, 0, 1);
-    bench.Run(
-        rtl::CommandBytes(Encode(in, config), {0},
-                          {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion, Tag::kInput}),
-        0, 0, InputFills(random_case, config).List(), random_case.memory, {});
-  }
+  EXPECT_THAT(fault(config, RowInPadding(1 << 22, 64, 0, 8)),
+              HasSubstr("a row of 268435458 positions of 8 bytes is longer than"));
+  EXPECT_THAT(fault(config, RowInPadding(1, 4, 1 << 22, 512)),
+              HasSubstr("a row of 4194304 positions of 512 bytes is longer than"));
+  CheckOne<Vinput_fetch_4x4>(config, RowInPadding(1 << 22, 63, 0, 8));
+  CheckOne<Vinput_fetch_4x4>(config, RowInPadding(1, 4, (1 << 22) - 1, 512));
+  const Config wide = ConfigOf(4, 4, "int8", 16, 4);
+  EXPECT_THAT(fault(wide, DepthwiseRowInPadding(14'128'182)),
+              HasSubstr("a row of 14128182 positions of 152 bytes is longer than"));
+  CheckOne<Vinput_fetch_4x4_wide>(wide, DepthwiseRowInPadding(14'128'181));
 }
 
 TEST(InputFetch, BlockScalesComeBesideTheirWords) {

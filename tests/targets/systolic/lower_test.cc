@@ -137,12 +137,12 @@ TEST(SystolicLower, ATensorMayHaveMoreThanTwoGibibytes) {
   Config config = SquareConfig(8);
   config.memory_bytes = int64_t{1} << 32;
   EXPECT_EQ(KernelsOf(R"(graph "t" {
-  input %x : f32[1x16x5826x5762]
-  %1 = max_pool %x {kernel_shape=[2, 2], strides=[64, 64]} : f32[1x16x92x91]
+  input %x : f32[1x32x5826x5762]
+  %1 = max_pool %x {kernel_shape=[2, 2], strides=[64, 64]} : f32[1x32x92x91]
   output %1
 })",
                       config),
-            "vector max pool 2x2 /64 @92x91x16\n");
+            "vector max pool 2x2 /64 @92x91x32\n");
   EXPECT_EQ(KernelsOf(R"(graph "t" {
   input %x : f32[1x12000x96000x2] Q
   const %w : f32[1x2x1x1] Q = [0.1, 0.2]
