@@ -265,6 +265,7 @@ TEST(SavedRun, ReadsWhatAReportWrites) {
   EXPECT_EQ(run->mhz, 100);
   EXPECT_NEAR(*run->picojoules, 7800 + 1000 + 10400, 1e-9);
   EXPECT_EQ(run->area_um2, 50000);
+  EXPECT_FALSE(run->area_incomplete);
   EXPECT_FALSE(run->estimated);
   EXPECT_FALSE(run->clock_confirmed);
   ASSERT_EQ(run->kernels.size(), 4u);

@@ -148,6 +148,7 @@ TEST(SweepTable, RowsWithoutTheFigureAreNotRanked) {
 TEST(SweepTable, TextAnswersTheQuestion) {
   SweepTable table = FiveRows();
   table.rows[4].run->clock_confirmed = false;
+  table.rows[3].run->area_incomplete = true;
   SweepTable::Row failed;
   failed.design_point = "broken";
   failed.fault = "key 'lanes': 0 is too few";
@@ -165,6 +166,7 @@ TEST(SweepTable, TextAnswersTheQuestion) {
   EXPECT_THAT(text, HasSubstr("1*  middle"));
   EXPECT_THAT(text, HasSubstr(" 4  poor"));
   EXPECT_THAT(text, HasSubstr("500 MHz  clock not confirmed\n"));
+  EXPECT_THAT(text, HasSubstr("500 MHz  area INCOMPLETE\n"));
   EXPECT_THAT(text, HasSubstr("500 MHz  too slow\n"));
   EXPECT_THAT(text, HasSubstr("\nbroken: key 'lanes': 0 is too few\n"));
   EXPECT_THAT(text, Not(HasSubstr("accuracy"))) << "no row has one";

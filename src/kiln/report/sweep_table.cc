@@ -127,6 +127,8 @@ std::string SweptRemarks(const SweptRow& row) {
       remarks.push_back(Percent(row.run->host_share, 2) + " on the host");
     if (row.run->latency.has_value() && !row.run->clock_confirmed)
       remarks.emplace_back("clock not confirmed");
+    if (row.run->area_um2.has_value() && row.run->area_incomplete)
+      remarks.emplace_back("area INCOMPLETE");
   }
   return fmt::format("{}", fmt::join(remarks, ", "));
 }
@@ -331,6 +333,7 @@ std::string ToJson(const SweepTable& table) {
       figures["cycles"] = or_null(run.cycles);
       figures["picojoules"] = or_null(run.picojoules);
       figures["area_um2"] = or_null(run.area_um2);
+      figures["area_incomplete"] = run.area_incomplete;
       figures["mhz"] = or_null(run.mhz);
       figures["clock_confirmed"] = run.clock_confirmed;
       figures["accuracy"] = or_null(run.accuracy);
