@@ -111,11 +111,21 @@ TEST(SynthesisSources, Parameters) {
   EXPECT_EQ((*quire)[0].second, QuireDescriptor(*FindFormat("e4m3"), *FindFormat("posit8_1")));
 }
 
+TEST(SynthesisSources, UnsignedParametersAreNotNegative) {
+  const auto sources = SourcesOfModule("kiln_fifo");
+  ASSERT_TRUE(sources.ok()) << sources.status();
+  EXPECT_TRUE(CheckParameters(*sources, *ParseParameters("WIDTH=4,DEPTH=32'd2")).ok());
+  EXPECT_FALSE(CheckParameters(*sources, *ParseParameters("WIDTH=4,DEPTH=-1")).ok());
+  const auto has_signed = SourcesOfModule("kiln_dataflow_scale");
+  ASSERT_TRUE(has_signed.ok()) << has_signed.status();
+  EXPECT_TRUE(CheckParameters(*has_signed, *ParseParameters("LOW=-8")).ok());
+}
+
 TEST(SynthesisSources, ParametersThatAreNone) {
   for (const char* text :
        {"ROWS", "=4", "RO WS=4", "ROWS=", "ROWS=four", "ROWS=8'h2g", "ROWS=4;exec", "A=1,,B=2",
         "ROWS=99999999999999999999", "ROWS='h1", "ROWS=8'h", "P=quire(e4m3)", "P=quire(e4m3*)",
-        "P=quire(e4m3*none)", "P=quire(posit16_4*fp32)"}) {
+        "P=quire(e4m3*none)", "P=quire(posit16_4*fp32)", "A=1,B=2,A=1"}) {
     EXPECT_FALSE(ParseParameters(text).ok()) << text;
   }
 }

@@ -100,6 +100,7 @@ class SynthCommand final : public Command {
     }
     KILN_ASSIGN_OR_RETURN(const hardware::DesignSources sources, Sources());
     KILN_ASSIGN_OR_RETURN(options_.parameters, hardware::ParseParameters(parameters_));
+    KILN_RETURN_IF_ERROR(hardware::CheckParameters(sources, options_.parameters));
     if (!liberty_.empty()) options_.liberty = liberty_;
     options_.timing = !no_timing_;
     options_.models = !keep_.empty();

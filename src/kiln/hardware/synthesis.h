@@ -46,6 +46,9 @@ using ParameterValues = std::vector<std::pair<std::string, std::string>>;
 // bits, a Verilog constant (8'h2a), the name of a number format, which becomes its descriptor, or
 // quire(A*B) for two formats. Errors: not of that form, unknown format.
 StatusOr<ParameterValues> ParseParameters(const std::string& text);
+// Checks that no parameter that the top's file declares as `int unsigned` is negative. (As a large
+// number it would make Yosys elaborate without an end.)
+Status CheckParameters(const DesignSources& sources, const ParameterValues& parameters);
 
 // The treatment of memories in a synthesis for standard cells.
 enum class Memories : uint8_t {

@@ -205,10 +205,35 @@ StatusOr<ParameterValues> ParseParameters(const std::string& text) {
       return ErrorAt("", "--parameters", fmt::format("'{}' is not NAME=VALUE", part),
                      "write ROWS=4,COLUMNS=4");
     }
+    if (std::ranges::any_of(parameters, [&](const auto& p) { return p.first == name; })) {
+      return ErrorAt("", "--parameters", fmt::format("'{}' is given twice", name),
+                     "give each parameter once");
+    }
     KILN_ASSIGN_OR_RETURN(std::string value, ValueOf(part.substr(equals + 1), name));
     parameters.emplace_back(name, std::move(value));
   }
   return parameters;
+}
+
+Status CheckParameters(const DesignSources& sources, const ParameterValues& parameters) {
+  const auto file = std::ranges::find_if(
+      sources.files, [&](const std::string& f) { return fs::path(f).stem() == sources.top; });
+  if (parameters.empty() || file == sources.files.end()) return OkStatus();
+  KILN_ASSIGN_OR_RETURN(const std::string text,
+                        ReadFile(sources.folder / *file, budgets::kFileListBytes));
+  for (const auto& [name, value] : parameters) {
+    // WholeNumber writes -1 as 32'd4294967295.
+    constexpr std::string_view kBits = "32'd";
+    uint32_t bits = 0;
+    if (value.starts_with(kBits))
+      std::from_chars(value.data() + kBits.size(), value.data() + value.size(), bits);
+    if (bits >> 31 != 0 &&
+        text.find(fmt::format("parameter int unsigned {} ", name)) != text.npos) {
+      return ErrorAt("--parameters", name, "is negative, and the parameter is an unsigned integer",
+                     "a number of at least 0");
+    }
+  }
+  return OkStatus();
 }
 
 }  // namespace kiln::hardware
