@@ -80,6 +80,8 @@ StatusOr<fs::path> FindResource(std::string_view kind, const std::string& name) 
       if (!name.empty() && fs::is_regular_file(path, error)) return path.lexically_normal();
     }
   }
+  if (fs::is_directory(name, error))
+    return ErrorAt(name, "", "is a folder", "give the path of a YAML file");
   // Names the nearest of the available names, or lists all of them.
   std::vector<std::string> names;
   for (const fs::path& path : ListResources(kind)) names.push_back(path.stem().string());
