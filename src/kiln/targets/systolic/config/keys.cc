@@ -343,7 +343,7 @@ const KeyTable<Config>& Keys() {
           {.name = "user_unit",
            .type = UserUnitName(),
            .rtl = {{"USER_UNIT"}},
-           .help = "a unit of the user's own in the depthwise unit's place"},
+           .help = "a unit of the user's own beside the depthwise unit, whose buffers it shares"},
           {.name = "depthwise_words_per_cycle",
            .type = PowerUpTo(&Config::depthwise_words_per_cycle, 1, kMostDepthwiseWords),
            .unit = "words per beat",

@@ -492,7 +492,7 @@ StatusOr<Cost> CostOf(const Config& config, int node_nm) {
   AddAreas(units, FamilyAreaModels(), &cost);
   if (config.depthwise_words_per_cycle > 1) {
     cost.notes.emplace_back(
-        "without what spreads a beat's words over the depthwise unit's memories");
+        "the area is without what spreads a beat's words over the depthwise unit's memories");
   }
   return cost;
 }
