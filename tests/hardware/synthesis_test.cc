@@ -116,9 +116,9 @@ TEST(SynthesisSources, UnsignedParametersAreNotNegative) {
   ASSERT_TRUE(sources.ok()) << sources.status();
   EXPECT_TRUE(CheckParameters(*sources, *ParseParameters("WIDTH=4,DEPTH=32'd2")).ok());
   EXPECT_FALSE(CheckParameters(*sources, *ParseParameters("WIDTH=4,DEPTH=-1")).ok());
-  const auto has_signed = SourcesOfModule("kiln_dataflow_scale");
+  const auto has_signed = SourcesOfModule("kiln_round_up");
   ASSERT_TRUE(has_signed.ok()) << has_signed.status();
-  EXPECT_TRUE(CheckParameters(*has_signed, *ParseParameters("LOW=-8")).ok());
+  EXPECT_TRUE(CheckParameters(*has_signed, *ParseParameters("ROUNDING=-8")).ok());
 }
 
 TEST(SynthesisSources, ParametersThatAreNone) {
