@@ -249,6 +249,17 @@ TEST(Comparison, RunsAreLimited) {
             "a.json: 33 runs are too many to compare; at most 32");
 }
 
+TEST(SavedRun, AnAreaWithoutModulesIsIncomplete) {
+  RunReport report = ExampleReport();
+  report.machine->cost.missing = {"kiln_user_unit"};
+  const auto run = ParseSavedRun(ToJson(report), "run.json");
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_TRUE(run->area_incomplete);
+  const auto compared = Compare({RunOf("a", "a.json"), *run}, true);
+  ASSERT_TRUE(compared.ok()) << compared.status();
+  EXPECT_THAT(ToText(*compared, 10), HasSubstr("area INCOMPLETE"));
+}
+
 // What the writer writes the reader reads. The figures are those of example_report.h, by hand:
 // energy 26,000 * 0.3 + 100,000 * 0.01 + 64 * 162.5 pJ.
 TEST(SavedRun, ReadsWhatAReportWrites) {

@@ -162,7 +162,7 @@ std::string RemarksOf(const SavedRun& run) {
   std::vector<std::string> remarks;
   if (run.estimated && run.cycles.has_value()) remarks.emplace_back("estimated");
   if (run.seconds.has_value() && !run.clock_confirmed) remarks.emplace_back("clock not confirmed");
-  if (run.area_um2.has_value() && run.area_incomplete) remarks.emplace_back("area INCOMPLETE");
+  if (run.area_incomplete) remarks.emplace_back("area INCOMPLETE");
   if (run.partial) remarks.emplace_back("PARTIAL");
   return fmt::format("{}", fmt::join(remarks, ", "));
 }

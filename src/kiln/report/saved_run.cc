@@ -33,7 +33,8 @@ class RunReader {
       run.accelerator = Text(machine, "name", "accelerator.name");
       const Json& cost = At(machine, "cost", "accelerator.cost");
       run.area_um2 = Number(cost, "area_um2", "accelerator.cost.area_um2");
-      run.area_incomplete = !reader_.List(cost, "missing", "accelerator.cost.missing").empty();
+      run.area_incomplete = !reader_.List(cost, "missing", "accelerator.cost.missing").empty() &&
+                            run.area_um2.has_value();
     }
     if (const Json& quantised = At(root_, "quantisation", "quantisation"); !quantised.is_null())
       run.format = Text(quantised, "format", "quantisation.format");

@@ -39,7 +39,7 @@ struct SavedRun {
   // the machine works on several at once.
   std::optional<double> latency;
   std::optional<double> picojoules, watts, area_um2, utilisation;
-  bool area_incomplete = false;  // modules have no area model
+  bool area_incomplete = false;  // there is an area, without modules that have no model
   std::vector<SavedKernel> kernels;
   bool kernels_estimated = false;  // the kernels' cycles are the compiler's estimates
   // Kernels are stages that work at the same time, and most add few cycles to the run: their cycles

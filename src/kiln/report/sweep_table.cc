@@ -127,8 +127,7 @@ std::string SweptRemarks(const SweptRow& row) {
       remarks.push_back(Percent(row.run->host_share, 2) + " on the host");
     if (row.run->latency.has_value() && !row.run->clock_confirmed)
       remarks.emplace_back("clock not confirmed");
-    if (row.run->area_um2.has_value() && row.run->area_incomplete)
-      remarks.emplace_back("area INCOMPLETE");
+    if (row.run->area_incomplete) remarks.emplace_back("area INCOMPLETE");
   }
   return fmt::format("{}", fmt::join(remarks, ", "));
 }
