@@ -82,8 +82,7 @@ StatusOr<Graph> ReadModel(const std::filesystem::path& path, const LoadOptions& 
   std::error_code error;
   if (std::filesystem::is_directory(path, error))
     return ErrorAt(path.string(), "", "is a folder", "name a network: .onnx, or .kir");
-  if (extension.empty() && !std::filesystem::exists(path, error))
-    return NotFoundAt(path.string(), "", "no such file", "check the path");
+  if (extension.empty()) KILN_RETURN_IF_ERROR(InputFile::Open(path).status());
   return ErrorAt(path.string(), "", "is not a network by its extension " + QuotedExcerpt(extension),
                  "networks are .onnx, or .kir for Kiln's text form");
 }

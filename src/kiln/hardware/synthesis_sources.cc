@@ -219,8 +219,7 @@ Status CheckParameters(const DesignSources& sources, const ParameterValues& para
   const auto file = std::ranges::find_if(
       sources.files, [&](const std::string& f) { return fs::path(f).stem() == sources.top; });
   if (parameters.empty() || file == sources.files.end()) return OkStatus();
-  KILN_ASSIGN_OR_RETURN(const std::string text,
-                        ReadFile(sources.folder / *file, budgets::kFileListBytes));
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(sources.folder / *file));
   for (const auto& [name, value] : parameters) {
     // WholeNumber writes -1 as 32'd4294967295.
     constexpr std::string_view kBits = "32'd";
